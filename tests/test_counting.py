@@ -171,6 +171,20 @@ def test_paths_over_one_entity_are_not_compared_with_each_other() -> None:
     assert thrice == 3 * twice - 3 * once
 
 
+def test_halves_that_come_from_one_entity_are_not_compared_with_each_other() -> None:
+    """A ring of six, each linked with the next in four ways: every two halves that are compared
+    make a cycle, which takes eight steps. Comparing all would take twice as many.
+    """
+    ways = 4
+    ring = [(f"e{k}", f"e{(k + 1) % 6}") for k in range(6)]
+    graph = Graph.of(
+        [(head, f"r{way}", tail) for head, tail in ring for way in range(ways)]
+    )
+    found = cycles_of(graph, 5)
+    steps = found.work[4] - found.work[3]
+    assert steps < 12 * ways**6
+
+
 def test_lengths_that_take_too_much_are_left_out_and_all_longer_ones() -> None:
     random = Random(1)
     facts = [random_fact(random, heads=12, relations=3, tails=12) for _ in range(150)]

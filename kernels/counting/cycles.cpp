@@ -102,7 +102,7 @@ class alignas(own_lines) CycleFinder {
         first_edge_(max_length < 2 ? 0 : graph.entities),
         has_few_relations_(graph.relations.size() <= RelationTriples::most_relations),
         triangles_(packing_, has_few_relations_ ? graph.relations.size() : 0),
-        halves_of_two_(max_length < 3 ? 0 : graph.entities),
+        half_types_(max_length < 3 ? 0 : graph.entities),
         pairs_(packing_, graph.relations.size()),
         halves_(max_length < 4 ? 0 : graph.entities),
         longer_halves_(max_length < 5 ? 0 : graph.entities) {}
@@ -293,24 +293,26 @@ class alignas(own_lines) CycleFinder {
   // Cycles of four edges: two halves of two steps that meet. They are counted by their types: as
   // many cycles as there are pairs of halves, except for pairs that share their middle entity.
   void count_squares() {
-    expect_halves_of_two();
+    expect_two_steps(half_types_);
     if (!budget_.is_exceeded()) {
-      halves_of_two_.arrange(/*must_meet=*/true);
-      if (!halves_of_two_.ends.empty()) {
-        make_halves_of_two();
+      half_types_.arrange(/*must_meet=*/true);
+      if (!half_types_.ends.empty()) {
+        make_half_types();
         join_pairs_of_types();
       }
     }
-    halves_of_two_.clear();
+    half_types_.clear();
   }
 
-  void expect_halves_of_two() {
+  // Say how many halves of two steps there will be at each end.
+  template <class AnyHalf>
+  void expect_two_steps(HalfPaths<AnyHalf>& halves) {
     Count made = 0;
     const auto step_on = [&](Id middle, std::int64_t first, std::int64_t last) {
       fetch_neighbour_after(last);
       const std::int64_t out = last - first;
       const auto expect = [&](Id end, std::int64_t first_on, std::int64_t last_on) {
-        halves_of_two_.expect(end, static_cast<std::size_t>(out * (last_on - first_on)));
+        halves.expect(end, static_cast<std::size_t>(out * (last_on - first_on)));
       };
       made += out * each_neighbour(middle, expect);
     };
@@ -319,12 +321,12 @@ class alignas(own_lines) CycleFinder {
     budget_.check_kept(made);
   }
 
-  void make_halves_of_two() {
+  void make_half_types() {
     pairs_.clear();
     each_neighbour(top_, [&](Id middle, std::int64_t first, std::int64_t last) {
       each_neighbour(middle, [&](Id end, std::int64_t first_on, std::int64_t last_on) {
         const std::int64_t count = (last - first) * (last_on - first_on);
-        TypeOfHalf* next = halves_of_two_.room_for(end, static_cast<std::size_t>(count));
+        TypeOfHalf* next = half_types_.room_for(end, static_cast<std::size_t>(count));
         if (next == nullptr)
           return;
         steps_.take(count);
@@ -342,8 +344,8 @@ class alignas(own_lines) CycleFinder {
 
   void join_pairs_of_types() {
     pairs_.begin_sets();
-    for (Id end : halves_of_two_.ends) {
-      const std::span<const TypeOfHalf> halves = halves_of_two_.at(end);
+    for (Id end : half_types_.ends) {
+      const std::span<const TypeOfHalf> halves = half_types_.at(end);
       steps_.take(std::ssize(halves));
       bool is_a_middle_shared = false;
       for (const TypeOfHalf half : halves) {
@@ -408,17 +410,7 @@ class alignas(own_lines) CycleFinder {
 
   // Halves of two steps.
   void make_halves() {
-    Count made = 0;
-    const auto expect = [&](Id middle, std::int64_t first, std::int64_t last) {
-      const std::int64_t out = last - first;
-      made +=
-          out * each_neighbour(middle, [&](Id end, std::int64_t first_on, std::int64_t last_on) {
-            halves_.expect(end, static_cast<std::size_t>(out * (last_on - first_on)));
-          });
-    };
-    add_work(each_neighbour(top_, expect));
-    add_work(making_a_half * made);
-    budget_.check_kept(made);
+    expect_two_steps(halves_);
     if (budget_.is_exceeded())
       return;
 
@@ -439,9 +431,10 @@ class alignas(own_lines) CycleFinder {
     Count made = 0;
     for (Id at : halves_.ends) {
       const std::int64_t count = std::ssize(halves_.at(at));
-      made += count * each_neighbour(at, [&](Id end, std::int64_t first, std::int64_t last) {
-                longer_halves_.expect(end, static_cast<std::size_t>(count * (last - first)));
-              });
+      const auto expect = [&](Id end, std::int64_t first, std::int64_t last) {
+        longer_halves_.expect(end, static_cast<std::size_t>(count * (last - first)));
+      };
+      made += count * each_neighbour(at, expect);
     }
     add_work(making_a_half * made);
     budget_.check_kept(made);
@@ -585,7 +578,7 @@ class alignas(own_lines) CycleFinder {
   RelationTriples triangles_;  // of few relations: counted, and yet to be tallied
 
   // Of squares.
-  HalfPaths<TypeOfHalf> halves_of_two_;
+  HalfPaths<TypeOfHalf> half_types_;
   TypePairs pairs_;
 
   // Of longer cycles.
