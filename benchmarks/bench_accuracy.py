@@ -32,30 +32,15 @@ from casegraph.execution.executor import HERE
 from casegraph.graph.arrays import Counts, Floats, Ids
 from casegraph.graph.directions import inverse
 from casegraph.running import quiet
-from casegraph.settings import KindWeights, Settings
+from casegraph.settings import Settings
 
-ONLY_PATHS = KindWeights(
-    shared_fact=0, answers_fact=0, near_answers=0, neighbours=0, habit=0
-)
-FORWARD = KindWeights(answers_fact=0, near_answers=0, neighbours=0)
-BOTH_ENDS = KindWeights(near_answers=0, neighbours=0)
-BEST_DECIDES = {
-    "discount": 0.05,
-    "answers_discount": 0.05,
-    "across": 0.05,
-    "decisive": 1.0,
-}
-NO_RULES = {"answers_discount": 0.05, "decisive": 1.0}
+ONLY_PATHS = {"precedent_weight": 0.0, "habit": 0.0, "decisive": 1.0}
 
 ROWS: dict[str, dict[str, Any]] = {
-    "path types": {"kinds": ONLY_PATHS, "slots": False, **BEST_DECIDES},
-    "+ slots": {"kinds": ONLY_PATHS, **BEST_DECIDES},
-    "+ shared facts and habit": {"kinds": FORWARD, **BEST_DECIDES},
-    "+ facts of answers": {"kinds": BOTH_ENDS, **BEST_DECIDES},
-    "+ kinds added up (x = .9)": {"kinds": BOTH_ENDS, **NO_RULES},
-    "+ near answers": {"kinds": KindWeights(neighbours=0), **NO_RULES},
-    "+ neighbours": NO_RULES,
-    "+ facts of answers added up": {"decisive": 1.0},
+    "path types": {**ONLY_PATHS, "slots": False},
+    "+ slots": ONLY_PATHS,
+    "+ habit": {"precedent_weight": 0.0, "decisive": 1.0},
+    "+ precedents and answers": {"decisive": 1.0},
     "+ rules decide: the default": {},
 }
 KNOWN_ANSWERS = {

@@ -7,9 +7,10 @@ Entities and relations are any values that can be compared.
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
-from dataclasses import asdict
-from math import floor, log, log1p, sqrt
-from typing import Any, TypeAlias
+from math import log1p, sqrt
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
 
 Name: TypeAlias = Any  # of an entity or a relation
 Fact: TypeAlias = tuple[Any, Any, Any]  # head, relation, tail
@@ -17,8 +18,12 @@ Facts: TypeAlias = set[Fact]
 PathType: TypeAlias = tuple[Any, ...]  # relations
 Walk: TypeAlias = tuple[Any, ...]  # entities
 Cluster: TypeAlias = Iterable[Any]  # of entities
+Column: TypeAlias = tuple[Any, Any]  # what an entity has: a relation and a tail
 Chosen: TypeAlias = Any  # casegraph's settings, or what has the same names
-LEAST_WORTH = 0.006  # evidence from likeness that is worth less is not used
+MOST_HAVING = 2000  # a column that more entities have brings nobody nearer
+AGREEMENT = 0.2  # how much more each further precedent with the answer counts
+ROUNDS = 60  # of conjugate gradients, at most
+GOOD_ENOUGH = 1e-12  # the part of the squared residual at which they stop
 
 
 def inverse(relation: Name) -> Name:
@@ -218,15 +223,6 @@ def strength(kind: str, worth: float, decisive: float) -> float:
     if kind != "path" or worth <= decisive:
         return plain
     return plain + 60 * (plain + log1p(-decisive))
-
-
-def shared_fact(
-    facts: Facts, entity: Name, relation: Name, fact: tuple[Any, Any]
-) -> tuple[Counter[Any], int]:
-    """Of the others that have the fact (relation, tail) too and have the query relation:
-    what they answer; how many.
-    """
-    return answers_of(facts, sharers(facts, fact) - {entity}, relation)
 
 
 def habit(facts: Facts, entity: Name, relation: Name) -> tuple[Counter[Any], int]:
@@ -533,143 +529,154 @@ def facts_of(facts: Facts, entity: Name) -> set[tuple[Any, Any]]:
     return {(label, tail) for head, label, tail in facts if head == entity}
 
 
-def sharers(facts: Facts, fact: tuple[Any, Any]) -> set[Any]:
-    """The entities that have a fact (relation, tail)."""
-    label, tail = fact
-    return answers(facts, tail, inverse(label))
+def columns_of_each(facts: Facts, among: Cluster) -> dict[Any, set[Column]]:
+    """The columns of some entities that count: those that at least two of them have."""
+    of_each = {entity: facts_of(facts, entity) for entity in among}
+    times = Counter(column for those in of_each.values() for column in those)
+    return {
+        entity: {column for column in those if times[column] > 1}
+        for entity, those in of_each.items()
+    }
 
 
-def rounded(number: float) -> int:
-    return floor(number + 0.5)
-
-
-def rarity(facts: Facts, fact: tuple[Any, Any]) -> int:
-    """The square of log(N / n), if n of N entities have the fact, in units of 1 / 1024.
-
-    What only one entity has is shared by nobody.
-    """
-    having_it = len(sharers(facts, fact))
-    everyone = len(entities(facts))
-    if having_it < 2 or having_it >= everyone:
+def rarity(having_it: int) -> int:
+    """How much nearer a column brings those that have it, by how many entities do."""
+    if having_it > MOST_HAVING:
         return 0
-    return rounded(log(everyone / having_it) ** 2 * 1024)
+    return (2**20 + having_it // 2) // having_it
 
 
-def norm(facts: Facts, having_these: set[tuple[Any, Any]]) -> float:
-    """The length of an entity's facts, and one."""
-    return sqrt(sum(rarity(facts, fact) for fact in having_these) / 1024) + 1
+def nearness(columns: dict[Any, set[Column]], one: Name, other: Name) -> int:
+    """What two entities have in common; rare columns count more."""
+    times = Counter(column for those in columns.values() for column in those)
+    return sum(rarity(times[column]) for column in columns[one] & columns[other])
 
 
-def neighbours_by_facts(
-    seen: Facts, counted: Facts, entity: Name, relation: Name, k: int
-) -> list[tuple[Any, float]]:
-    """The k entities that share most with `entity` and have the relation, with the cosine.
+def nearest_first(near: dict[Any, int]) -> list[Any]:
+    """Entities by nearness, equally near ones by name."""
+    return sorted(near, key=lambda entity: (-near[entity], entity))
 
-    The entity sees `seen`; how much a fact weighs is counted over `counted`.
+
+def alike(columns: dict[Any, set[Column]], some: list[Any], others: list[Any]) -> Any:
+    """How many columns each of some entities has in common with each of the others."""
+    counts = [[len(columns[one] & columns[other]) for other in others] for one in some]
+    return np.array(counts, dtype=float).reshape(len(some), len(others))
+
+
+def solved(matrix: Any, wanted: Any) -> Any:
+    """About x with matrix · x = wanted, by conjugate gradients as in any textbook.
+
+    They are preconditioned by the diagonal, and stop when x is good enough.
     """
-    own = facts_of(seen, entity)
-    shared = Counter[Any]()
-    for fact in own:
-        for other in sharers(counted, fact) - {entity}:
-            shared[other] += rarity(counted, fact)
-
-    found = []
-    for other, weight in shared.items():
-        if weight and answers(seen, other, relation):
-            norms = norm(counted, own) * norm(counted, facts_of(counted, other))
-            found.append((other, weight / 1024 / norms))
-    return sorted(found, key=lambda pair: (-pair[1], pair[0]))[:k]
-
-
-def votes_of_neighbours(
-    seen: Facts, counted: Facts, entity: Name, relation: Name, k: int = 20
-) -> dict[Any, float]:
-    """What the neighbours answer: each votes with the square of its similarity to the nearest's."""
-    near = neighbours_by_facts(seen, counted, entity, relation, k)
-    votes: dict[Any, float] = {}
-    total = 0.0
-    for other, similar in near:
-        vote = (similar / near[0][1]) ** 2
-        total += vote
-        for answer in answers(seen, other, relation):
-            votes[answer] = votes.get(answer, 0.0) + vote
-    return {answer: 0.9 * vote / (total + 3) for answer, vote in votes.items()}
+    diagonal = np.diag(matrix)
+    x = np.zeros(len(wanted))
+    residual = wanted.copy()
+    direction = residual / diagonal
+    length = residual @ direction
+    enough = GOOD_ENOUGH * length
+    for _ in range(ROUNDS):
+        if length <= enough:
+            break
+        product = matrix @ direction
+        step = length / (direction @ product)
+        x += step * direction
+        residual -= step * product
+        scaled = residual / diagonal
+        next_length = residual @ scaled
+        direction = scaled + next_length / length * direction
+        length = next_length
+    return x
 
 
-def facts_of_answers(
-    seen: Facts, entity: Name, relation: Name, support: int, doubt: float
-) -> dict[Any, list[float]]:
-    """For each candidate: of those that have a fact in common with it, how many are answers.
+class Precedents(NamedTuple):
+    """What the entities say that resemble one.
 
-    A known answer is looked at as if it were not known.
+    weights  how much each of them counts
+    having   how many of them have each answer
+    scores   how much together they speak for each answer
     """
-    worth: dict[Any, list[float]] = {}
-    for candidate in entities(seen) - {entity}:
-        known = answers(seen, entity, relation) - {candidate}
-        slot = has_other_asker(seen, entity, relation, candidate)
-        for fact in facts_of(seen, candidate) - {(inverse(relation), entity)}:
-            others = sharers(seen, fact) - {entity}
-            if len(others & known) < support:
-                continue
-            in_both = len(others & known) / (len(others) + doubt)
-            own = set()
-            for other in others:
-                if has_other_asker(seen, entity, relation, other) == slot:
-                    own.add(other)
-            piece = (len(own & known) + 5 * in_both) / (len(own) + doubt + 5)
-            if piece >= LEAST_WORTH:
-                worth.setdefault(candidate, []).append(piece)
-    return worth
+
+    weights: dict[Any, float]
+    having: Counter[Any]
+    scores: dict[Any, float]
 
 
-def nearness_to_answers(
-    seen: Facts, counted: Facts, entity: Name, relation: Name
+def precedents(
+    facts: Facts, entity: Name, relation: Name, ridge: float, nearest: int
+) -> Precedents:
+    """Ridge regression from the side of the entity asked about:
+    the answers of the nearest entities that have the relation predict those of the entity.
+    """
+    columns_of_all = columns_of_each(facts, entities(facts) | {entity})
+    near = {}
+    for other in having(facts, entities(facts) - {entity}, relation):
+        close = nearness(columns_of_all, entity, other)
+        if close > 0:
+            near[other] = close
+    used = nearest_first(near)[:nearest]
+    if not used:
+        return Precedents({}, Counter(), {})
+
+    rows = [entity, *used]
+    columns = columns_of_each(facts, rows)
+    is_entity = np.array([float(row == entity) for row in rows])
+    matrix = alike(columns, rows, rows) + ridge * np.eye(len(rows))
+    shares = (-ridge * solved(matrix, is_entity)).tolist()
+    weights = dict(zip(used, shares[1:], strict=True))
+
+    times: Counter[Any] = Counter()
+    sums: dict[Any, float] = defaultdict(float)
+    for other in used:
+        for answer in answers(facts, other, relation):
+            times[answer] += 1
+            sums[answer] += weights[other]
+    scores = {}
+    for answer, total in sums.items():
+        scores[answer] = (1 + AGREEMENT * (times[answer] - 1) / ridge) * total
+    return Precedents(weights, times, scores)
+
+
+def like_known_answers(
+    facts: Facts, entity: Name, relation: Name, ridge: float, nearest: int
 ) -> dict[Any, float]:
-    """How much each candidate shares with the known answers, beside what the nearest shares."""
-    itself = (inverse(relation), entity)
+    """Ridge regression on the answers' side: how much like the known answers others are.
 
-    def shared_with(candidate: Name, known: set[Any]) -> float:
-        total = 0
-        for fact in facts_of(counted, candidate) - {itself}:
-            for answer in known & sharers(counted, fact):
-                reciprocal = rounded(65536 / norm(counted, facts_of(counted, answer)))
-                total += rarity(counted, fact) * reciprocal
-        return total / norm(counted, facts_of(counted, candidate))
+    That they are answers of the entity is what is asked, so it does not make them alike.
+    """
+    known = answers(facts, entity, relation)
+    asked = (inverse(relation), entity)
+    compared = {fact for fact in facts if fact[1:] != asked}
+    columns_of_all = columns_of_each(compared, entities(facts))
+    near = {}
+    for candidate in entities(facts):
+        near[candidate] = sum(nearness(columns_of_all, candidate, one) for one in known)
 
-    known = answers(seen, entity, relation) - {entity}
-    similar = {}
-    for candidate in entities(counted) - {entity}:
-        similar[candidate] = shared_with(candidate, known - {candidate})
-    of_unknown = [similar[candidate] for candidate in similar if candidate not in known]
-    nearest = max(of_unknown, default=0.0)
-
-    worth = {}
-    for candidate, shared in similar.items():
-        beside_nearest = min(1.0, shared / nearest) if nearest else 1.0
-        piece = 0.2 * beside_nearest**2
-        if shared > 0 and piece >= LEAST_WORTH:
-            worth[candidate] = piece
-    return worth
+    ordered = nearest_first(near)
+    of_known = [one for one in ordered if one in known][:nearest]
+    others = [one for one in ordered if one not in known and near[one] > 0][:nearest]
+    used = of_known + others
+    if not of_known:
+        return {}
+    columns = columns_of_each(compared, used)
+    matrix = alike(columns, used, used) + ridge * np.eye(len(used))
+    is_known = np.array([float(one in known) for one in used])
+    scores = dict(zip(used, (-ridge * solved(matrix, is_known)).tolist(), strict=True))
+    return {candidate: scores[candidate] for candidate in others}
 
 
 def combined(pieces: dict[str, list[float]], settings: Chosen) -> float:
     """The score of one candidate, from its pieces of each kind.
 
-    Within a kind the best pieces count, each next discounted once more; so do the kinds.
+    The best paths count, each next discounted once more; the other kinds are added to them.
     """
-    weights = asdict(settings.kinds)
-    strengths = []
-    for kind, said in pieces.items():
-        is_of_answers = kind == "answers_fact"
-        discount = settings.answers_discount if is_of_answers else settings.discount
-        each = [strength(kind, worth, settings.decisive) for worth in said]
-        strengths.append(
-            weights[kind] * discounted_noisy_or(each, discount, settings.best)
-        )
-    ranked = sorted(strengths, reverse=True)
-    score: float = sum(
-        settings.across**place * found for place, found in enumerate(ranked)
-    )
+    strengths = [
+        strength("path", worth, settings.decisive) for worth in pieces.get("path", [])
+    ]
+    score_of_paths = discounted_noisy_or(strengths, settings.discount, settings.best)
+    score: float = score_of_paths
+    score += settings.precedent_weight * sum(pieces.get("precedents", []))
+    score += settings.precedent_weight * sum(pieces.get("answers", []))
+    score += sum(strength("habit", worth, 1.0) for worth in pieces.get("habit", []))
     return score
 
 
@@ -706,57 +713,29 @@ def paper_weights(
     return weights
 
 
-def precedents(
-    facts: Facts,
-    entity: Name,
-    relation: Name,
-    support: int,
-    doubt: float,
-    habit_weight: float,
-    counted: Facts | None = None,
-    *,
-    reflexive: bool,
-    likeness: bool = True,
+def evidence_beside_paths(
+    facts: Facts, entity: Name, relation: Name, settings: Chosen, *, reflexive: bool
 ) -> dict[Any, dict[str, list[float]]]:
-    """What precedents of all kinds say for each answer: pieces of evidence, by kind.
+    """What speaks for each answer but paths: pieces of evidence, by kind.
 
-    Without `likeness`, only those of shared facts and the habit.
-
-    The entity sees `facts`; likeness is measured over `counted`, which are the same by default.
-    A shared fact does not speak for itself;
-    the entity itself is no answer unless some entity answers itself.
+    The entity itself is no answer unless some entity answers itself.
     """
-    counted = counted or facts
     pieces: dict[Any, dict[str, list[float]]] = {}
-
-    def add(kind: str, answer: Name, worth: float) -> None:
-        pieces.setdefault(answer, {}).setdefault(kind, []).append(worth)
-
-    for fact in sorted(facts_of(facts, entity), key=str):
-        counts, others = shared_fact(facts, entity, relation, fact)
-        for answer, count in counts.items():
-            if count >= support and fact != (relation, answer):
-                add("shared_fact", answer, count / (others + doubt))
-    if likeness:
-        for answer, said in facts_of_answers(
-            facts, entity, relation, support, doubt
-        ).items():
-            for worth in said:
-                add("answers_fact", answer, worth)
-        for answer, worth in votes_of_neighbours(
-            facts, counted, entity, relation
-        ).items():
-            add("neighbours", answer, worth)
-        for answer, worth in nearness_to_answers(
-            facts, counted, entity, relation
-        ).items():
-            add("near_answers", answer, worth)
+    asked = facts, entity, relation, settings.ridge, settings.nearest
     counts, others = habit(facts, entity, relation)
-    for answer, count in counts.items():
-        add("habit", answer, habit_weight * count / (others + doubt))
-    return {
-        answer: said for answer, said in pieces.items() if answer != entity or reflexive
+    usual = {
+        answer: settings.habit * count / (others + settings.doubt)
+        for answer, count in counts.items()
     }
+    for kind, said in (
+        ("precedents", precedents(*asked).scores),
+        ("answers", like_known_answers(*asked)),
+        ("habit", usual),
+    ):
+        for answer, worth in said.items():
+            if answer != entity or reflexive:
+                pieces.setdefault(answer, {})[kind] = [worth]
+    return pieces
 
 
 def interned_lines(

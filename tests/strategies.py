@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests import oracle
 
 from casegraph.graph.graph import Graph
-from casegraph.settings import KindWeights, Settings
+from casegraph.settings import Settings
 from casegraph.similarity.profiles import Profiles
 from casegraph.statistics.path_types import unpacked
 
@@ -72,14 +72,12 @@ def some_settings() -> st.SearchStrategy[Settings]:
             "support": st.integers(1, 3),
             "weight": st.sampled_from(["right", "prior", "frequency"]),
             "combination": st.sampled_from(["noisy-or", "sum"]),
-            "discount": st.sampled_from([0.0, 0.05, 1.0]),
-            "answers_discount": st.sampled_from([0.0, 0.7, 1.0]),
-            "across": st.sampled_from([0.0, 0.3, 1.0]),
+            "discount": st.sampled_from([0.0, 0.1, 1.0]),
             "decisive": st.sampled_from([0.2, 0.77, 1.0]),
             "slots": st.booleans(),
-            "kinds": st.sampled_from(
-                [KindWeights(), KindWeights(path=0.5, neighbours=2)]
-            ),
+            "ridge": st.sampled_from([1.0, 60.0]),
+            "precedent_weight": st.sampled_from([0.0, 6.0, 100.0]),
+            "nearest": st.sampled_from([1, 3, 512]),
             "best": st.integers(1, 8),
             "loop_free": st.booleans(),
             "precedents": st.booleans(),

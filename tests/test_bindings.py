@@ -525,7 +525,6 @@ def test_pairs_that_are_not_inverse_are_not_counted_along(ways: list[int]) -> No
         ("best", 0),
         ("best", 9),
         ("walked", -1),
-        ("support", 0),
         ("budget", -1),
         ("doubt", 0.0),
         ("doubt", float("nan")),
@@ -533,7 +532,12 @@ def test_pairs_that_are_not_inverse_are_not_counted_along(ways: list[int]) -> No
         ("habit", -0.1),
         ("habit", float("nan")),
         ("discount", 1.1),
-        ("answers_discount", 1.1),
+        ("ridge", 0.0),
+        ("ridge", float("nan")),
+        ("ridge", float("inf")),
+        ("precedent_weight", -0.1),
+        ("precedent_weight", float("nan")),
+        ("nearest", 0),
         ("decisive", -0.1),
     ],
 )
@@ -612,13 +616,22 @@ def test_a_tree_refuses_what_would_break_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "changes", [{}, {"sum": True}, {"loop_free": False}, {"habit": 0.0}, {"budget": 3}]
+    "changes",
+    [
+        {},
+        {"sum": True},
+        {"loop_free": False},
+        {"habit": 0.0},
+        {"budget": 3},
+        {"nearest": 1},
+        {"precedent_weight": 0.0},
+    ],
 )
 @pytest.mark.parametrize("entity", range(ENTITIES))
 def test_evidence_of_several_answers_is_that_of_each(
     entity: int, changes: dict[str, Any]
 ) -> None:
-    query = made_query(support=1, **changes)
+    query = made_query(**changes)
     answers = ids([*range(ENTITIES), 1, 0])  # an answer may be asked for twice
     for unknown in (-1, 1):
         asked = query, ids([entity]), ids([0]), ids([unknown]), kernels.Workspaces()
@@ -633,6 +646,19 @@ def test_evidence_of_several_answers_is_that_of_each(
             together = [column[pieces] for column in every_column]
             for column, expected in zip(together, alone, strict=True):
                 assert column.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("entity", [-2, ENTITIES, LARGEST])
+def test_nobody_outside_the_graph_is_asked_for_precedents(entity: int) -> None:
+    query = made_query()
+    workspaces = kernels.Workspaces()
+    for asked, hidden in ((entity, -1), (0, entity)):
+        with pytest.raises(ValueError, match="expected from"):
+            kernels.nearest_entities(query, asked, hidden, workspaces)
+    for asked, hidden, answer in ((entity, -1, 1), (0, entity, 1), (0, -1, entity)):
+        for why in (kernels.precedents, kernels.similar_answers):
+            with pytest.raises(ValueError, match="expected from"):
+                why(query, asked, hidden, answer, workspaces)
 
 
 def test_workspaces_serve_graphs_of_different_sizes_in_turn() -> None:

@@ -101,7 +101,7 @@ def test_workers_killed_in_the_middle_cost_no_byte_of_fb122(
     relations = list(directions_of(chosen))
     asked = Wanted(
         relations=tuple(graph.relations[relation] for relation in chosen[-9:]),
-        min_probability=0.1,
+        min_probability=0.0,
         entities=tuple(sorted(graph.entities.names)[::50]),
     )
 

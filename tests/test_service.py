@@ -159,6 +159,9 @@ def test_the_facts_that_change_its_mind_do(served: Live) -> None:
     body = {"question": QUESTION, "retract": found["facts"], "known": "exclude"}
     after = served.post("/v1/what-if", body)["after"]["answers"]
     assert after[0]["entity"] == found["instead"] != "Germany"
+    assert found["probability"] == found["answer"]["probability"]
+    (then,) = (answer for answer in after if answer["entity"] == "Germany")
+    assert found["probability_then"] == then["probability"]
 
 
 def test_pages_lead_through_a_whole_list_of_one_state(own: Live) -> None:

@@ -366,7 +366,7 @@ def test_work_for_a_client_that_left_is_not_begun(own: Live) -> None:
         port = int(own.address.rpartition(":")[2])
         asking = f"GET /v1/types HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n".encode()
         with ExitStack() as stack:
-            for _ in range(40):
+            for _ in range(60):
                 connection = socket.create_connection(
                     ("127.0.0.1", port), timeout=PATIENCE
                 )
@@ -376,7 +376,7 @@ def test_work_for_a_client_that_left_is_not_begun(own: Live) -> None:
         # By now it is seen that they left.
         assert own.client.get("/healthz").status_code == 200
     assert own.get("/v1/info")["sequence"] == 1
-    assert len(held.begun) < 40
+    assert len(held.begun) < 60  # the server has 40 threads
 
 
 @pytest.fixture(scope="module")

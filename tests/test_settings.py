@@ -43,7 +43,14 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         "weight is ['right']; expected one of right, prior, frequency",
     ),
     ({"discount": 1.1}, "discount is 1.1; expected from 0 to 1"),
-    ({"answers_discount": -1}, "answers_discount is -1; expected from 0 to 1"),
+    ({"discount": -1}, "discount is -1; expected from 0 to 1"),
+    ({"ridge": 0}, "ridge is 0; expected at least 0.001"),
+    ({"ridge": float("nan")}, "ridge is nan; expected at least 0.001"),
+    ({"precedent_weight": -1}, "precedent_weight is -1; expected from 0 to 1000"),
+    ({"precedent_weight": 1001}, "precedent_weight is 1001; expected from 0 to 1000"),
+    ({"nearest": 0}, "nearest is 0; expected from 1 to 4096"),
+    ({"nearest": 4097}, "nearest is 4097; expected from 1 to 4096"),
+    ({"nearest": 2.5}, "nearest is 2.5; expected a whole number from 1 to 4096"),
     ({"decisive": 2}, "decisive is 2; expected from 0 to 1"),
     ({"best": 9}, "best is 9; expected from 1 to 8"),
     ({"habit": -0.1}, "habit is -0.1; expected from 0 to 1"),
@@ -82,6 +89,8 @@ def test_settings_on_the_edge_of_their_range_are_allowed() -> None:
         == 0.001
     )
     assert Settings(weight="frequency", neighbours=1).neighbours == 1
+    assert Settings(ridge=0.001, precedent_weight=0, nearest=1).nearest == 1
+    assert Settings(precedent_weight=1000, nearest=4096).nearest == 4096
     assert (
         Settings(budget=2**63 - 1, counting=2**63 - 1, path_types=2**31 - 1).budget
         == 2**63 - 1
@@ -103,9 +112,8 @@ def test_a_count_is_a_whole_number_that_64_bits_hold() -> None:
 
 def test_the_defaults_are_those_that_were_chosen_over_all_graphs() -> None:
     settings = Settings()
-    assert (settings.discount, settings.answers_discount) == (0.05, 0.7)
-    assert (settings.across, settings.decisive, settings.best) == (0.9, 0.77, 5)
-    assert settings.kinds.as_tuple() == (1.1, 0.4, 1.5, 1.2, 1, 1)
+    assert (settings.discount, settings.decisive, settings.best) == (0.1, 0.77, 5)
+    assert (settings.ridge, settings.precedent_weight, settings.nearest) == (30, 4, 512)
 
 
 def test_settings_of_an_earlier_version_take_the_defaults_of_today() -> None:
@@ -114,6 +122,20 @@ def test_settings_of_an_earlier_version_take_the_defaults_of_today() -> None:
     assert Settings.from_dict({**earlier, "discount": 0.5}) == Settings(
         max_length=2, discount=0.5
     )
+
+
+def test_settings_that_there_were_once_are_passed_over() -> None:
+    """The kinds of evidence were others, each with a weight."""
+    kinds = {"path": 1.1, "shared_fact": 0.4, "answers_fact": 1.5, "near_answers": 1.2}
+    earlier = {
+        "max_length": 2,
+        "discount": 0.05,
+        "answers_discount": 0.7,
+        "across": 0.9,
+        "kinds": {**kinds, "neighbours": 1.0, "habit": 1.0},
+        "tuning": {"combination": {"discount": 0.05, "across": 0.9, "longest": 3}},
+    }
+    assert Settings.from_dict(earlier) == Settings(max_length=2)
 
 
 @pytest.mark.parametrize("dataset", sorted(PAPER))

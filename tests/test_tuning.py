@@ -15,32 +15,23 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 from hypothesis import given
-from hypothesis import strategies as st
 from tests.strategies import Fact, fact_lists, random_facts, shuffled
 
-from casegraph import Answers, CaseBase, CaseStore, InvalidSettings, Settings, world
-from casegraph.answering.probability import probability
+from casegraph import CaseBase, CaseStore, InvalidSettings, Settings, world
 from casegraph.cli import cli
 from casegraph.evaluation.datasets import Benchmark
 from casegraph.evaluation.evaluation import evaluate
-from casegraph.evaluation.plots import picture
-from casegraph.evaluation.reliability import Reliability, bins, calibration_error
 from casegraph.graph.graph import Graph
-from casegraph.settings import Calibration, Combination, Curve, KnownCalibration, Tuning
+from casegraph.settings import Belief, Combination, Tuning
 from casegraph.storage.store.checking import check
 from casegraph.tuning import grid
-from casegraph.tuning.calibration import (
-    Observed,
-    calibrated,
-    chance_to_be_asked_for,
-    isotonic,
-)
 from casegraph.tuning.choice import best_unless_by_chance, better, better_so_far
 from casegraph.tuning.questions import MOST_ALIKE, Questions
 from casegraph.tuning.sample import (
     LEAST,
     LEAST_GIVEN,
     MOST,
+    SMALLEST,
     affordable,
     given_sample,
     own_sample,
@@ -100,11 +91,15 @@ def test_the_sample_does_not_depend_on_the_order_of_facts(seed: int) -> None:
     )
 
 
-def test_the_sample_is_a_tenth_of_a_small_graph() -> None:
-    graph = Graph.of(FACTS)
-    sample = named(graph, own_sample(graph))
-    assert len(sample) == len(set(sample)) == len(FACTS) // 10
-    assert set(sample) <= set(FACTS)
+def test_the_sample_is_a_tenth_of_a_graph_or_two_hundred_facts() -> None:
+    for facts, wanted in ((FACTS, SMALLEST), (FACTS[:80], 80)):
+        graph = Graph.of(facts)
+        sample = named(graph, own_sample(graph))
+        assert len(sample) == len(set(sample))
+        assert wanted - 5 <= len(sample) <= wanted  # some have no other facts
+        assert set(sample) <= set(facts)
+    large = random_facts(Random(5), entities=300, relations=3, facts=4_000)
+    assert len(own_sample(Graph.of(large))) == len(large) // 10
 
 
 @given(fact_lists(least=10))
@@ -218,7 +213,6 @@ def test_held_out_facts_can_show_that_linked_entities_are_never_the_answer(
     Facts that were held out are about films that people did not see, and that others of their club
     like.
     """
-    monkeypatch.setattr("casegraph.tuning.tuning.LEAST_GIVEN", 100)
     train = []
     held_out = []
     for person in range(400):
@@ -344,13 +338,13 @@ def test_updates_keep_the_table_and_lead_where_a_rebuild_leads() -> None:
 
 def test_a_small_graph_and_the_settings_of_the_paper_are_not_tuned() -> None:
     cases = CaseBase()
-    cases.update(add=FACTS[:150])
+    cases.update(add=FACTS[:25])
     assert cases.tune() is None
     assert cases.settings == Settings()
     with pytest.raises(InvalidSettings, match="tuned"):
         CaseBase(Settings.paper()).tune()
     with pytest.raises(InvalidSettings, match="tuning"):
-        Settings.paper().but(tuning=flat_tuning(0.5))
+        Settings.paper().but(tuning=some_tuning())
 
 
 def test_a_graph_without_a_fact_to_ask_for_is_not_tuned() -> None:
@@ -359,167 +353,15 @@ def test_a_graph_without_a_fact_to_ask_for_is_not_tuned() -> None:
 
 
 def test_a_graph_outgrows_its_table() -> None:
-    tuning = flat_tuning(0.5)
+    tuning = some_tuning()
     assert not tuning.is_outgrown_by(150)
     assert tuning.is_outgrown_by(151)
     assert tuning.is_outgrown_by(49)
 
 
-def test_the_number_of_known_answers_says_which_calibration_holds() -> None:
-    none_known = KnownCalibration(least=0, calibration=flat(0.9))
-    some_known = KnownCalibration(least=4, calibration=flat(0.5))
-    tuning = replace(flat_tuning(0.5), calibrations=(none_known, some_known))
-    assert tuning.calibration_of(0) == tuning.calibration_of(3) == flat(0.9)
-    assert tuning.calibration_of(4) == tuning.calibration_of(1000) == flat(0.5)
-    for calibrations in (), (some_known,), (none_known, none_known):
-        with pytest.raises(InvalidSettings, match="known answers from 0, rising"):
-            replace(tuning, calibrations=calibrations)
-
-
-# Probabilities
-
-
-@given(
-    st.lists(st.tuples(st.integers(0, 20), st.integers(1, 5)), min_size=1, max_size=12),
-)
-def test_isotonic_regression_is_the_largest_of_the_smallest_means(
-    points: list[tuple[int, int]],
-) -> None:
-    values, weights = np.array(points, dtype=np.float64).T
-
-    def mean(first: int, last: int) -> float:
-        part = slice(first, last + 1)
-        return float(np.average(values[part], weights=weights[part]))
-
-    places = range(len(values))
-    expected = [
-        max(
-            min(mean(first, last) for last in places[place:])
-            for first in places[: place + 1]
-        )
-        for place in places
-    ]
-    assert isotonic(values, weights) == pytest.approx(expected)
-
-
-def test_the_chance_to_be_asked_for_is_one_among_those_that_are_missing() -> None:
-    others = np.random.default_rng(0).poisson(0.2 * 15, size=100_000)
-    expected = np.mean(1 / (1 + others))
-    assert chance_to_be_asked_for(np.array([15]), 0.2)[0] == pytest.approx(
-        expected, abs=0.005
-    )
-    assert chance_to_be_asked_for(np.array([15]), 0)[0] == pytest.approx(1)
-
-
-def test_curves_find_how_often_answers_are_right_though_others_are_missing() -> None:
-    random = np.random.default_rng(1)
-    count = 20_000
-    scores = random.random(count)
-    known = random.integers(1, 40, count)
-    is_right = random.random(count) < scores**2
-    is_asked = is_right & (random.random(count) < chance_to_be_asked_for(known, 0.2))
-    observed = Observed(
-        directions=np.zeros(count, dtype=np.int64),
-        scores=scores,
-        is_first=np.arange(count) % 2 == 0,
-        is_asked=is_asked,
-        known=known,
-    )
-    found = calibrated(observed)
-    assert found is not None
-    assert found.missing == pytest.approx(0.2, abs=0.05)
-    for of_group in found.by_known[1:4]:
-        for curve in of_group.calibration.first, of_group.calibration.others:
-            expected = np.square(curve.scores)
-            assert np.abs(np.array(curve.probabilities) - expected).max() < 0.2
-
-
-def test_questions_with_more_known_answers_have_curves_of_their_own() -> None:
-    random = np.random.default_rng(2)
-    count = 4_000
-    known = np.where(np.arange(count) % 2 == 0, 1, 5)  # the held-out one among them
-    is_asked = random.random(count) < np.where(known == 1, 0.8, 0.2)
-    observed = Observed(
-        directions=np.arange(count) % 2,
-        scores=random.random(count),
-        is_first=np.ones(count, dtype=bool),
-        is_asked=is_asked,
-        known=known,
-    )
-    found = calibrated(observed)
-    assert found is not None
-    for known_with_asked, share in (1, 0.8), (5, 0.2):
-        (own,) = [one for one in found.by_known if one.least == known_with_asked - 1]
-        right = np.mean(own.calibration.first.probabilities)
-        chance = chance_to_be_asked_for(np.array([known_with_asked]), found.missing)[0]
-        assert right * chance == pytest.approx(share, abs=0.05)
-
-
-def flat(share: float) -> Calibration:
-    curve = Curve(scores=(1.0,), probabilities=(share,))
-    return Calibration(first=curve, others=curve)
-
-
-def flat_tuning(share: float) -> Tuning:
-    return Tuning(
-        combination=Settings().combined,
-        calibrations=(KnownCalibration(least=0, calibration=flat(share)),),
-        missing=0.1,
-        facts=100,
-        sample=10,
-    )
-
-
-def test_an_answer_is_as_probable_as_its_curve_says_the_first_at_least() -> None:
-    first = Curve(scores=(1.0, 3.0), probabilities=(0.2, 0.6))
-    others = Curve(scores=(1.0, 3.0), probabilities=(0.4, 0.5))
-    both = Calibration(first=first, others=others)
-    assert probability(both, 2.0, is_first=True) == pytest.approx(0.4)
-    assert probability(both, 3.0, is_first=False) == pytest.approx(0.5)
-    assert probability(both, 1.0, is_first=False) == pytest.approx(0.2)
-    assert probability(both, 9.0, is_first=True) == pytest.approx(0.6)
-
-
-def test_probabilities_fall_with_the_score_and_known_answers_have_none(
-    tuned_cases: CaseBase,
-) -> None:
-    for head, relation, _ in FACTS[::10]:
-        answers = tuned_cases.ask(head, relation, top=-1)
-        assert answers.tuned
-        new = [answer.probability for answer in answers if not answer.known]
-        assert all(one is not None and 0 <= one <= 1 for one in new)
-        assert new == sorted(new, reverse=True)  # type: ignore[type-var]
-        assert all(answer.probability is None for answer in answers if answer.known)
-        assert answers.none == pytest.approx(np.prod([1 - (one or 0) for one in new]))
-
-
-def test_candidates_do_not_change_how_probable_an_answer_is(
-    tuned_cases: CaseBase,
-) -> None:
-    head, relation, _ = FACTS[0]
-    new = tuned_cases.ask(head, relation, known="exclude")
-    second = new[1]
-    (alone,) = tuned_cases.ask(head, relation, candidates=[second.entity])
-    assert alone.probability == second.probability
-
-
-def test_without_a_table_there_are_no_probabilities() -> None:
-    cases = CaseBase()
-    cases.update(add=FACTS)
-    answers: Answers = cases.ask(*FACTS[0][:2])
-    assert not answers.tuned
-    assert answers.none is None
-    assert {answer.probability for answer in answers} == {None}
-
-
-def test_the_calibration_error_is_the_distance_between_said_and_happened() -> None:
-    said = np.array([0.95, 0.95, 0.25, 0.25])
-    happened = np.array([True, False, False, False])
-    assert calibration_error(said, happened) == pytest.approx(0.5 * 0.45 + 0.5 * 0.25)
-    assert [one.answers for one in bins(said, happened)] == [2, 2]
-    drawing = picture([Reliability(said, happened, said, happened).panel()])
-    assert drawing.startswith("<svg")
-    assert drawing.count("<circle") == 2
+def some_tuning() -> Tuning:
+    combination = Settings().combined
+    return Tuning(combination=combination, belief=Belief(), facts=100, sample=10)
 
 
 # Where it is kept
@@ -585,10 +427,11 @@ def test_commands_tune_on_held_out_facts_or_say_that_they_are_too_few(
     valid = tmp_path / "valid.tsv"
     train.write_text("\n".join(lines[:-300]), encoding="utf-8")
     valid.write_text("\n".join(lines[-300:]), encoding="utf-8")
-    few = run("tune", train, "--held-out", valid)
+    few_facts = tmp_path / "few.tsv"
+    few_facts.write_text("\n".join(lines[-99:]), encoding="utf-8")
+    few = run("tune", train, "--held-out", few_facts)
     assert few.exit_code == 0
-    assert "fewer than 1,000" in few.stderr
-    monkeypatch.setattr("casegraph.tuning.tuning.LEAST_GIVEN", 20)
+    assert "fewer than 100 facts" in few.stderr
     assert "held-out facts asked for" in run("tune", train, "--held-out", valid).stdout
     store = tmp_path / "store"
     assert run("build", train, "--into", store, "--held-out", valid).exit_code == 0
@@ -612,8 +455,9 @@ def test_where_questions_are_too_slow_to_choose_by_the_usual_combination_stays(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("casegraph.tuning.sample.USUAL_WORK", 1)
-    chosen = tuned(case_base(FACTS).state).settings
-    assert chosen.tuning is not None  # as probabilities are calibrated
+    state = case_base(FACTS).state
+    chosen = tuned(state).settings
+    assert chosen.tuning is not None  # as belief is fitted
     assert chosen.tuning.combination == replace(
-        Settings().combined, longest=chosen.max_length
+        grid.scaled(Settings().combined, state.graph), longest=chosen.max_length
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations, product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import assume, given, settings
@@ -21,7 +21,12 @@ from casegraph import (
     Settings,
     world,
 )
+from casegraph.answering.belief import Pairs, probabilities
+from casegraph.answering.query import UNKNOWN
+from casegraph.answering.questions import query_of
+from casegraph.answering.state import State
 from casegraph.answering.support import facts_behind
+from casegraph.graph.arrays import ids
 from casegraph.graph.directions import backward, forward
 from casegraph.graph.graph import Query
 
@@ -137,6 +142,22 @@ def place(cases: CaseBase, answer: Answer, known: set[str]) -> int | None:
     return names.index(answer.entity) + 1 if answer.entity in names else None
 
 
+def belief(cases: CaseBase, answer: Answer) -> float:
+    """How probable an answer is, as if it were not known; 0 if nothing is known of it."""
+    names = [answer.asked, answer.entity]
+    asked, found = map(cases.graph.entities.find, names)
+    relation = cases.graph.relations.find(answer.relation)
+    if found is None or relation is None or not cases.graph.has_facts(found):
+        return 0.0
+    if asked is None or not cases.graph.has_facts(asked):
+        asked = UNKNOWN
+    head, tail = (found, asked) if answer.inverse else (asked, found)
+    pair = Pairs(forward(relation), ids([head]), ids([tail]), are_facts=answer.known)
+    probable = probabilities(cases.state, pair)
+    assert probable is not None
+    return float(probable[0])
+
+
 @settings(max_examples=20)
 @given(crowded_facts(), st.integers(0, 100), st.booleans())
 def test_the_smallest_set_is_found_and_no_smaller_one_would_do(
@@ -152,8 +173,10 @@ def test_the_smallest_set_is_found_and_no_smaller_one_would_do(
     answer = answers[which % len(answers)]
     known = {one.entity for one in answers if one.known}
     rank = place(cases, answer, known)
+    probability = belief(cases, answer)
 
     found = cases.change_of_mind(answer, budget=10_000)
+    assert found.probability == probability
 
     number = cases.graph.relations.find(relation)
     asked = cases.graph.entities.find(answer.asked)
@@ -166,18 +189,29 @@ def test_the_smallest_set_is_found_and_no_smaller_one_would_do(
     assert len(behind) == len(set(behind)) == found.considered
     assert all(fact in cases.graph for fact in behind)
 
-    def loses_place(facts: tuple[tuple[str, str, str], ...]) -> bool:
-        then = place(cases.what_if(retract=facts), answer, known)
-        return then is None or rank is None or then > rank
+    def is_decisive(facts: tuple[Fact, ...]) -> bool:
+        without = cases.what_if(retract=facts)
+        then = place(without, answer, known)
+        if then is None or rank is None or then > rank:
+            return True
+        return probability > 0 and 2 * belief(without, answer) <= probability
 
-    smallest = None
+    decisive: list[tuple[Fact, ...]] = []
     for size in range(1, 4):
-        if any(loses_place(facts) for facts in combinations(behind, size)):
-            smallest = size
+        decisive = list(filter(is_decisive, combinations(behind, size)))
+        if decisive:
             break
     assert found.is_smallest
-    assert len(found.facts) == (smallest or 0)
-    assert not found.facts or loses_place(found.facts)
+    assert len(found.facts) == (len(decisive[0]) if decisive else 0)
+    if found.facts:
+        assert {frozenset(found.facts)} <= set(map(frozenset, decisive))
+        about = [
+            facts for facts in decisive if all(answer.asked in one for one in facts)
+        ]
+        assert not about or frozenset(found.facts) in set(map(frozenset, about))
+        then = cases.what_if(retract=found.facts)
+        assert found.probability_then == belief(then, answer)
+        assert found.rank_then == place(then, answer, known)
 
 
 def test_a_budget_that_does_not_suffice_is_said(cases: CaseBase) -> None:
@@ -187,7 +221,9 @@ def test_a_budget_that_does_not_suffice_is_said(cases: CaseBase) -> None:
     assert not found.is_smallest
     then = cases.what_if(retract=found.facts)
     rank = place(then, answer, {"Switzerland", "United States"})
-    assert bool(found.facts) == (rank != 1)
+    fallen = cases.what_if(retract=found.facts or [])
+    is_halved = 2 * belief(fallen, answer) <= belief(cases, answer)
+    assert bool(found.facts) == (rank != 1 or is_halved)
     with pytest.raises(InvalidSettings):
         cases.change_of_mind(answer, most=4)
 
@@ -208,6 +244,78 @@ def test_the_answer_that_was_shown_changes_with_the_facts_that_are_named(
     new = [name for name in first if name not in known]
     assert new[0] == found.instead
     assert found.instead != answer.entity
+
+
+def small_town() -> list[Fact]:
+    """Persons are citizens of where they were born; every second one works there, too."""
+    facts = [(f"city {number}", "city in", f"land {number % 3}") for number in range(9)]
+    for number in range(27):
+        person = f"person {number}"
+        facts.append((person, "born in", f"city {number % 9}"))
+        facts.append((person, "works in", f"city {(number + 3 + number % 2) % 9}"))
+        facts.append((person, "citizen of", f"land {number % 3}"))
+    new = [("someone", "born in", "city 1"), ("someone", "works in", "city 4")]
+    return [*facts, *new]
+
+
+def test_a_set_that_halves_the_probability_is_found_and_said() -> None:
+    cases = CaseBase()
+    cases.update(add=small_town())
+    answer = cases.ask("someone", "citizen of")[0]
+    assert answer.entity == "land 1"
+    found = cases.change_of_mind(answer)
+    assert found.facts
+    assert all("someone" in fact for fact in found.facts)
+    assert found.probability == answer.probability
+    assert found.probability is not None
+    assert found.probability_then is not None
+    assert 2 * found.probability_then <= found.probability
+    without = cases.what_if(retract=found.facts)
+    then = without.ask("someone", "citizen of", top=-1)
+    (same,) = (one for one in then if one.entity == "land 1")
+    assert same.probability == found.probability_then
+    assert same.rank == found.rank_then == 1
+    assert found.instead == "land 1"
+    words = "the probability of land 1 falls from "
+    assert words in found.sentence
+    assert "would come first" not in found.sentence
+    document = found.as_dict()
+    assert document["probability"] == found.probability
+    assert document["probability_then"] == found.probability_then
+
+
+def test_settings_without_belief_look_at_ranks_only() -> None:
+    cases = CaseBase(Settings.paper("FB122"))
+    cases.update(add=small_town())
+    found = cases.change_of_mind(cases.ask("someone", "citizen of")[0])
+    assert found.probability is None
+    assert found.probability_then is None
+    assert "probability" not in found.sentence
+
+
+def test_facts_about_the_entity_are_tried_first(
+    cases: CaseBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = cases.ask("Albert Einstein", "citizen of", known="exclude")[0]
+    tried: list[tuple[Fact, ...]] = []
+    imagined = State.imagined
+
+    def noted(state: State, *arguments: Any, **options: Any) -> State:
+        tried.append(options["retract"])
+        return imagined(state, *arguments, **options)
+
+    monkeypatch.setattr(State, "imagined", noted)
+    found = cases.change_of_mind(answer)
+    assert found.tried == len(tried)
+    single = [fact for (fact,) in tried]
+    is_about = [answer.asked in fact for fact in single]
+    assert is_about == sorted(is_about, reverse=True)
+    assert {True, False} == set(is_about)
+
+    query, entity = query_of(cases.state, answer)
+    behind = list(facts_behind(cases.state, query, entity))
+    assert sum(answer.asked in fact for fact in behind) == sum(is_about)
+    assert [fact for fact in behind if fact in single] != single
 
 
 def test_ask_goes_with_and_without_facts() -> None:

@@ -2,19 +2,19 @@
 //
 // There are two ways to do this, with the same result:
 //
-//   In full: walk all path types of the list, then ask the precedents (sharers of facts, known
-//   answers, neighbours), then add the habit.
+//   In full: walk all path types of the list, then add precedents and the habit.
 //
-//   With early stopping: ask the precedents first, which is cheap and finds most candidates, and
-//   add the habit to each new candidate. Then walk path types, the heaviest first, and check now
-//   and then whether the goal depends only on a few leaders (early_stopping.hpp). If so, the rest
-//   of the path types is followed only to the leaders.
+//   With early stopping: add precedents first, which finds most candidates, and the habit to each
+//   new candidate. Then walk path types, the heaviest first, and check now and then whether the
+//   goal depends only on a few leaders (early_stopping.hpp). If so, the rest of the path types is
+//   followed only to the leaders.
 //
 // A query may look at `budget` edges. A step that would exceed it is not taken, and the query is
 // not `exact`. What is left out then depends on the order of work, so if the budget is not enough
 // for everything, the query is answered in full.
 #pragma once
 
+#include "answering/early_stopping.hpp"
 #include "answering/path_walker.hpp"
 #include "answering/precedents.hpp"
 #include "common/parallel.hpp"
@@ -23,8 +23,8 @@ namespace casegraph {
 
 class alignas(own_lines) Answerer {
  public:
-  Answerer(const RelationQuery& query, const Queries& queries, const FactSimilarity& similarity,
-           Workspace& workspace, Progress& progress)
+  Answerer(const RelationQuery& query, const Queries& queries, Workspace& workspace,
+           Progress& progress)
       : steps(progress),
         at_hand(query, workspace),
         budget(query.options.budget),
@@ -36,8 +36,7 @@ class alignas(own_lines) Answerer {
         workspace_(workspace),
         candidates_(workspace.candidates),
         walker_(query, at_hand, budget, workspace, steps),
-        precedents_(query, at_hand, budget, similarity, workspace, queries.entities.size() > 1,
-                    steps, progress) {}
+        precedents_(query, at_hand, budget, workspace, steps) {}
   Answerer(const Answerer&) = delete;
   Answerer& operator=(const Answerer&) = delete;
 
@@ -54,11 +53,11 @@ class alignas(own_lines) Answerer {
     if (!at_hand.is_known()) {
       candidates_.renew(options_);
       budget.renew();
-      precedents_.add_only_habit();
+      precedents_.start(false);
+      precedents_.add_habit_to_all();
       candidates_.combine();
       return candidates_.list();
     }
-    precedents_.find();
     at_hand.find_linked(steps);
     choose_worths();
 
@@ -120,50 +119,40 @@ class alignas(own_lines) Answerer {
 
   void gather_in_full(Id list) {
     Walk walk = start(list);
-    precedents_.start_in_full();
+    precedents_.start(false);
     for (; walk.at < walk.end && !is_enough(walk); ++walk.at)
       walk.led_somewhere += follow(walk);
-    precedents_.add_in_full();
+    precedents_.add();
+    precedents_.add_habit_to_all();
   }
 
   // Returns whether the budget would have been enough for everything. If not, the candidates are of
   // no use.
   bool gather_until_decided(Id list, const Goal& goal) {
     Walk walk = start(list);
-    const Count cost = precedents_.cost();
-    if (cost > options_.budget)
-      return false;
-    precedents_.start_early();
+    precedents_.start(true);
+    precedents_.make_own_candidates();
     for (Id target : goal.targets)
       precedents_.candidate(target);
-    precedents_.add_early();
-    budget.leave(options_.budget - cost);
-
-    Leaders leaders(candidates_, goal);
-    for (Id target : goal.targets)
-      precedents_.look_up_all(candidates_.place_of(target));
-
-    // Looking facts up for leaders who may fall behind later is in vain, so a check does some of
-    // it.
-    constexpr Count edges_at_a_check = 1 << 19;
+    precedents_.add();
+    if (!budget.exact)
+      return false;
 
     // Check after four path types, then whenever half as many again have been walked: a check looks
     // at all candidates, so that all checks together cost as much as a few.
+    Leaders leaders(candidates_, goal);
     std::int64_t next_check = walk.at + 4;
     for (; walk.at < walk.end && !is_enough(walk); ++walk.at) {
       if (walk.at == next_check) {
         steps.take(std::ssize(leaders.places()));
         const double next = query_.strengths[walk.at];
         leaders.look(next);
-        precedents_.look_up_for_leaders(leaders, next, edges_at_a_check);
         if (leaders.are_few() && others_score_less(leaders.least_score(), next))
           return finish_leaders(walk, leaders_ = leaders.places());
         next_check += (next_check - walk.first) / 2;
       }
       walk.led_somewhere += follow(walk);
     }
-    if (precedents_.are_deferred())
-      finish_looking_up(leaders);
     return budget.exact;
   }
 
@@ -183,23 +172,19 @@ class alignas(own_lines) Answerer {
   // worth no more than `next`.
   bool others_score_less(double score, double next) {
     Worth habit;  // the best of those that are not candidates
-    double unseen = 0;
     for (const Habit::Given& given : habit_.list()) {
       steps.take();
       if (candidates_.has(given.answer) || at_hand.is_left_out(given.answer))
         continue;
       habit = Worth(habit_.worth(given.count, at_hand.others()));
-      unseen = precedents_.most_deferred(given.count);
       break;
     }
-    return Leaders::is_less(candidates_.upper_bound(habit, next, unseen), score);
+    return Leaders::is_less(candidates_.upper_bound(habit, next), score);
   }
 
   // Add what the rest of the path types says about the leaders, and about nobody else. Returns
   // whether the budget would have been enough for everything.
   bool finish_leaders(Walk walk, std::vector<std::size_t> leaders) {
-    for (std::size_t place : leaders)
-      precedents_.look_up_all(place);
     Count spared = 0;  // an upper bound of the edges that are not looked at now
     for (; walk.at < walk.end && !is_enough(walk); ++walk.at) {
       steps.take();
@@ -318,14 +303,6 @@ class alignas(own_lines) Answerer {
     budget.followed += last_step(edges, at_hand.entity, *from, nullptr, seen, steps,
                                  [&](Id end) { arrive(walk, end); });
     return seen.anywhere;
-  }
-
-  // All path types are walked: look deferred facts up for whoever can still be a leader.
-  void finish_looking_up(Leaders& leaders) {
-    leaders.look(0);
-    precedents_.look_up_for_leaders(leaders, 0, INT64_MAX);
-    if (!others_score_less(leaders.least_score(), 0))
-      precedents_.ask_deferred();
   }
 
   const RelationQuery& query_;

@@ -19,14 +19,13 @@ void for_each_query(const RelationQuery& relation_query, const Queries& queries,
   std::vector<std::unique_ptr<Workspace>> taken;
   std::deque<Answerer> answerers;
   const auto entities = static_cast<std::size_t>(relation_query.graph.entities);
-  const FactSimilarity& similarity = workspaces.similarity(entities, relation_query.options);
   if (relation_query.options.precedents && queries.entities.size() >= many_queries) {
     Steps steps(progress);
     relation_query.graph.adjacency(steps);
   }
   for (std::size_t worker = 0; worker < chunks.workers(threads); ++worker) {
     taken.push_back(workspaces.take(entities));
-    answerers.emplace_back(relation_query, queries, similarity, *taken.back(), progress);
+    answerers.emplace_back(relation_query, queries, *taken.back(), progress);
   }
   chunks.each(threads, progress, [&](std::size_t thread, std::size_t begin, std::size_t end) {
     for (std::size_t query = begin; query < end; ++query)
@@ -131,23 +130,58 @@ Standing standings(const RelationQuery& relation_query, const Queries& queries,
   return standing;
 }
 
-std::vector<Neighbour> nearest_entities(const RelationQuery& relation_query, Id entity, Id hidden,
-                                        Workspaces& workspaces, Progress& progress) {
-  const auto entities = static_cast<std::size_t>(relation_query.graph.entities);
-  const FactSimilarity& similarity = workspaces.similarity(entities, relation_query.options);
-  std::unique_ptr<Workspace> workspace = workspaces.take(entities);
+namespace {
+
+// Call `use(resemblance)` with a query at hand, and sort what it returns, largest weight first.
+template <class Use>
+std::vector<Weighted> by_weight(const RelationQuery& query, Id entity, Id hidden,
+                                Workspaces& workspaces, Progress& progress, const Use& use) {
+  std::unique_ptr<Workspace> workspace =
+      workspaces.take(static_cast<std::size_t>(query.graph.entities));
   Steps steps(progress);
-  Neighbours neighbours(relation_query, similarity, *workspace, progress);
-  neighbours.start(entity);
-  const auto add = [&](Id relation, Id tail, Ids sharers) {
-    const bool is_hidden = relation == relation_query.relation && tail == hidden;
-    if (!is_hidden)
-      neighbours.add_fact(sharers);
-  };
-  FactSimilarity::each_fact(relation_query.graph, entity, steps, add);
-  std::vector<Neighbour> nearest = neighbours.nearest();
+  QueryAtHand at_hand(query, *workspace);
+  at_hand.start(entity, hidden, false);
+  Resemblance resemblance(query, at_hand, *workspace, steps);
+  std::vector<Weighted> weighted = use(resemblance);
   workspaces.give_back(std::move(workspace));
-  return nearest;
+  std::ranges::sort(weighted, [&](const Weighted& a, const Weighted& b) {
+    return a.weight != b.weight ? a.weight > b.weight : query.rank[a.entity] < query.rank[b.entity];
+  });
+  return weighted;
+}
+
+}  // namespace
+
+std::vector<Weighted> nearest_entities(const RelationQuery& relation_query, Id entity, Id hidden,
+                                       Workspaces& workspaces, Progress& progress) {
+  const auto heads = [](Resemblance& resemblance) {
+    resemblance.find_heads();
+    return resemblance.heads();
+  };
+  return by_weight(relation_query, entity, hidden, workspaces, progress, heads);
+}
+
+std::vector<Weighted> precedents_of(const RelationQuery& relation_query, Id entity, Id hidden,
+                                    Id answer, Workspaces& workspaces, Progress& progress) {
+  const auto heads_of_answer = [&](Resemblance& resemblance) {
+    resemblance.find_heads();
+    std::vector<Weighted> heads = resemblance.heads();
+    const Edges& asked = relation_query.graph.edges(relation_query.relation);
+    std::erase_if(heads, [&](const Weighted& head) { return !asked.holds(head.entity, answer); });
+    for (Weighted& head : heads)
+      head.weight *= resemblance.correction(std::ssize(heads));
+    return heads;
+  };
+  return by_weight(relation_query, entity, hidden, workspaces, progress, heads_of_answer);
+}
+
+std::vector<Weighted> similar_answers(const RelationQuery& relation_query, Id entity, Id hidden,
+                                      Id answer, Workspaces& workspaces, Progress& progress) {
+  const auto known_answers = [&](Resemblance& resemblance) {
+    resemblance.find_answers();
+    return resemblance.known_answers_for(answer);
+  };
+  return by_weight(relation_query, entity, hidden, workspaces, progress, known_answers);
 }
 
 EvidenceOfEach evidence_of_each(const RelationQuery& relation_query, const Queries& queries,
@@ -155,8 +189,7 @@ EvidenceOfEach evidence_of_each(const RelationQuery& relation_query, const Queri
   const auto entities = static_cast<std::size_t>(relation_query.graph.entities);
   std::unique_ptr<Workspace> workspace = workspaces.take(entities);
   EvidenceRecord record(answers, entities);
-  const FactSimilarity& similarity = workspaces.similarity(entities, relation_query.options);
-  Answerer answerer(relation_query, queries, similarity, *workspace, progress);
+  Answerer answerer(relation_query, queries, *workspace, progress);
   answerer.record(record);
   answerer.answer(0);
   workspaces.give_back(std::move(workspace));

@@ -1,9 +1,9 @@
 // Answering: walk the path types of each query, ask its precedents, combine what they say, and rank
 // the candidates (§2.2.1, equation 1).
 //
-// Piece for a candidate comes in pieces of several kinds, each worth a number from 0 to 1, for
-// example a path type that leads there, or a fact that the query entity shares with entities that
-// answer so. Pieces are added up, or combined as a discounted noisy-or (kinds.hpp).
+// Evidence for a candidate comes in pieces of several kinds, for example a path type that leads
+// there, or entities that resemble the query entity and answer so. Pieces are added up, or combined
+// as kinds.hpp says.
 #pragma once
 
 #include "answering/kinds.hpp"
@@ -13,8 +13,7 @@
 
 namespace casegraph {
 
-// How evidence is gathered and combined: the part of Python's `Settings` that the kernels know, and
-// three numbers that are no settings: `nearest`, `most_sharers` and `living`.
+// How evidence is gathered and combined: the part of Python's `Settings` that the kernels know.
 struct QueryOptions {
   int max_length = 3;
   bool loop_free = true;    // paths; or walks, which may pass an entity twice
@@ -22,21 +21,17 @@ struct QueryOptions {
   bool precedents = false;  // use evidence of all kinds; or of path types only
   bool slots = false;       // path types are weighed by the slot of the end
   bool linked = true;       // an entity that a fact links to the query entity may be a new answer
-  double doubt = 5;         // added to the denominator of a precedent
-  Count support = 2;        // least number of others with the answer for a shared fact to count
+  double doubt = 5;         // added to the denominator of the habit
   double habit = 0.1;       // the weight of what all entities answer
-  bool sum = false;         // add the evidence up, or combine it as a discounted noisy-or
-  double discount = 0.05;   // the weight of each next best piece of one kind
-  double answers_discount = 0.7;  // the same for facts of answers, which repeat each other less
-  double across = 0.9;            // the weight of each next best kind
-  double decisive = 0.77;         // a path type right in more cases than this decides; 1: none does
-  ByKind weights{1.1, 0.4, 1.5, 1.2, 1, 1};
-  int best = 5;                // how many pieces of a kind count
-  Count nearest = 20;          // how many neighbours answer
-  Count most_sharers = 2000;   // a fact that more entities have does not count for similarity
-  Count living = 0;            // how many entities of the graph have facts
-  Count budget = 100'000'000;  // edges that a query may look at; what would cost more is not
-                               // followed, and the answer says so
+  bool sum = false;         // add the evidence up, or combine it as kinds.hpp says
+  double discount = 0.1;    // the weight of each next best path type
+  double decisive = 0.77;   // a path type right in more cases than this decides; 1: none does
+  double ridge = 30;        // λ of the regressions (resemblance.hpp)
+  double precedent_weight = 4;  // the weight of their scores
+  int nearest = 512;            // entities that take part in a regression
+  int best = 5;                 // path types that count for one answer
+  Count budget = 100'000'000;   // edges that a query may look at; what would cost more is not
+                                // followed, and the answer says so
 };
 
 // The path types that the queries of one relation walk.
@@ -111,10 +106,10 @@ struct EvidenceOfEach {
   std::vector<Piece> pieces;
 };
 
-// An entity similar to another, by the facts they share.
-struct Neighbour {
+// An entity, and the weight with which it speaks for or against an answer.
+struct Weighted {
   Id entity;
-  double similarity;
+  double weight;
 };
 
 struct RelationQuery;
@@ -130,12 +125,20 @@ Answers answers(const RelationQuery& relation_query, const Queries& queries, Wor
 Standing standings(const RelationQuery& relation_query, const Queries& queries,
                    Workspaces& workspaces, const Targets& targets, int threads, Progress& progress);
 
-// The entities most like the query entity that have the relation, most similar first: those that
-// answer for it.
+// The entities that have the relation and resemble the query entity, largest weight first.
 //
 // hidden  a known answer that is treated as unknown, or -1
-std::vector<Neighbour> nearest_entities(const RelationQuery& relation_query, Id entity, Id hidden,
-                                        Workspaces& workspaces, Progress& progress);
+std::vector<Weighted> nearest_entities(const RelationQuery& relation_query, Id entity, Id hidden,
+                                       Workspaces& workspaces, Progress& progress);
+
+// Those of them that have an answer. Their weights add up to the evidence of `Kind::precedents`.
+std::vector<Weighted> precedents_of(const RelationQuery& relation_query, Id entity, Id hidden,
+                                    Id answer, Workspaces& workspaces, Progress& progress);
+
+// The known answers, and the weight with which each speaks for another. They add up to the evidence
+// of `Kind::answers`.
+std::vector<Weighted> similar_answers(const RelationQuery& relation_query, Id entity, Id hidden,
+                                      Id answer, Workspaces& workspaces, Progress& progress);
 
 // All evidence for some answers of the only query given, in the order it is found. One pass over
 // the query gathers it for all answers; it is the same as for each answer alone.

@@ -70,20 +70,9 @@ class Leaders {
     return goal_.top >= 0 || std::any_of(of_targets_.begin(), of_targets_.end(), overlaps);
   }
 
-  // The lower bound of a leader has risen since they were looked at.
-  void raise(std::size_t place, double before, double now) {
-    if (goal_.top < 0 || best_.empty() || now <= least_score_)
-      return;
-    auto at = std::ranges::find(best_, std::pair(before, place));
-    if (at == best_.end())
-      at = std::ranges::min_element(best_);
-    *at = {now, place};
-    least_score_ = std::ranges::min(best_).first;
-  }
-
-  // Surely less. A difference of less than a part in 10^12 could be due to rounding, and is not
-  // trusted: sums of a few dozen doubles are exact to about 10^-14.
-  static bool is_less(double a, double b) { return a * (1 + 1e-12) < b; }
+  // Surely less. A smaller difference could be due to rounding, and is not trusted: sums of a few
+  // doubles are exact to about 10^-14.
+  static bool is_less(double a, double b) { return a + 1e-12 * (1 + std::abs(a)) < b; }
 
  private:
   // Beside the best `top`, or the targets. Each leader costs a lookup for every path type to come.
@@ -110,7 +99,7 @@ class Leaders {
     std::priority_queue<double, std::vector<double>, std::greater<>> best;
     std::size_t kept = 0;
     for (std::size_t place : places_) {
-      if (is_less(candidates_.simple_upper_bound(place, next), least_score_)) {
+      if (is_less(candidates_.bounds(place, next).upper, least_score_)) {
         candidates_.mark_final(candidates_[place].entity);
         continue;
       }

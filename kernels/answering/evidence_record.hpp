@@ -19,16 +19,6 @@ class EvidenceRecord {
 
   Ids answers() const { return answers_; }
 
-  // Call `use(answer)` once for each of them.
-  template <class Use>
-  void each_wanted(const Use& use) const {
-    std::vector<Id> distinct(answers_.begin(), answers_.end());
-    std::sort(distinct.begin(), distinct.end());
-    distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
-    for (Id answer : distinct)
-      use(answer);
-  }
-
   void add(Id answer, const Piece& piece) {
     if (is_wanted_.has(static_cast<std::size_t>(answer)))
       pieces_[answer].push_back(piece);

@@ -62,7 +62,7 @@ class Habit {
   // The score of a candidate that has no other evidence.
   double score(Count count, Count others) const {
     const Worth of_habit(worth(count, others));
-    return options_.sum ? of_habit.value : options_.weights[Kind::habit] * of_habit.strength;
+    return options_.sum ? of_habit.value : of_habit.strength;
   }
 
   // How many entries of the list come before the first for which `is_after` holds. It must hold for

@@ -4,7 +4,7 @@
 // says nothing.
 #pragma once
 
-#include "answering/fact_similarity.hpp"
+#include "answering/entity_facts.hpp"
 #include "answering/relation_query.hpp"
 #include "answering/workspace.hpp"
 
@@ -24,6 +24,9 @@ class QueryAtHand {
     entity = entity_;
     hidden = hidden_;
     own = is_known() ? graph_.tails(entity, relation_) : Ids{};
+    known_.renew();
+    for (Id answer : own)
+      known_.set(answer);
     new_only_ = new_only;
     if (options_.linked)
       return;
@@ -31,12 +34,11 @@ class QueryAtHand {
     is_linked_.renew();
   }
 
-  // Unless linked entities may be answers, find those that a fact links to the query entity. The
-  // known answers must have been marked.
+  // Unless linked entities may be answers, find those that a fact links to the query entity.
   void find_linked(Steps& steps) {
     if (options_.linked)
       return;
-    FactSimilarity::each_edge(graph_, entity, steps, [&](Id, Id tail) {
+    each_fact(graph_, entity, steps, [&](Id, Id tail) {
       const bool is_asked_for = tail == hidden || tail == entity || is_own(tail);
       if (is_linked_.insert(tail) && !is_asked_for)
         linked_.push_back(tail);
@@ -52,14 +54,8 @@ class QueryAtHand {
 
   bool is_in_graph(Id answer) const { return answer >= 0 && answer < graph_.entities; }
 
-  // Whether an answer is a known one. `KnownAnswers` marks them, but for the hidden answer and the
-  // entity itself.
-  bool is_own(Id answer) const {
-    const bool is_marked = options_.precedents && answer != hidden && answer != entity;
-    if (is_marked)
-      return known_.has(answer);
-    return std::binary_search(own.begin(), own.end(), answer);
-  }
+  // Whether an answer is a known one.
+  bool is_own(Id answer) const { return answer >= 0 && known_.has(answer); }
 
   // Whether it is a known answer, and only new ones are wanted; or linked, and that is no answer.
   bool is_left_out(Id answer) const {
@@ -104,7 +100,7 @@ class QueryAtHand {
   const Graph& graph_;
   const QueryOptions& options_;
   const Habit& habit_;
-  const Marks& known_;
+  Marks& known_;
   Marks& is_linked_;
   std::vector<Id> linked_;
   bool new_only_ = false;  // known answers are no answers

@@ -11,7 +11,6 @@ RelationQuery::RelationQuery(const Graph& graph_, Id relation_, const WalkLists&
       rank(rank_),
       trie(lists.types, options.max_length),
       habit(graph, relation, options, rank, progress),
-      asker_bits(options.precedents ? AskerBits(graph, relation, progress) : AskerBits()),
       may_stop_early(options.loop_free && !options.sum) {
   for (std::int32_t type : lists.walked) {
     const std::int32_t node = trie.node_of_type[type];

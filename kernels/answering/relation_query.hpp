@@ -4,7 +4,6 @@
 
 #include <vector>
 
-#include "answering/asker_bits.hpp"
 #include "answering/candidates.hpp"
 #include "answering/habit.hpp"
 #include "counting/trie.hpp"
@@ -25,7 +24,6 @@ struct RelationQuery {
   const Ids rank;  // (graph.entities)  the order of answers with equal scores
   const Trie trie;
   const Habit habit;
-  const AskerBits asker_bits;  // empty if precedents are not used
 
   // Bounds need scores that are a noisy-or, and ends that do not depend on how often they are
   // reached.

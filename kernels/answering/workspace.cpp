@@ -4,7 +4,7 @@ namespace casegraph {
 namespace {
 
 std::size_t entities_of(const Workspace& workspace) {
-  return workspace.counts.size();
+  return workspace.nearness.entities();
 }
 
 }  // namespace
@@ -26,14 +26,6 @@ std::unique_ptr<Workspace> Workspaces::take(std::size_t entities) {
   }
   lock.unlock();
   return std::make_unique<Workspace>(entities);
-}
-
-const FactSimilarity& Workspaces::similarity(std::size_t entities, const QueryOptions& options) {
-  const std::lock_guard lock(guard_);
-  if (similarity_ == nullptr)
-    similarity_ =
-        std::make_unique<const FactSimilarity>(entities, options.living, options.most_sharers);
-  return *similarity_;
 }
 
 void Workspaces::give_back(std::unique_ptr<Workspace> used) {

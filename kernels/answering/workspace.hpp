@@ -8,7 +8,7 @@
 #include <mutex>
 
 #include "answering/candidates.hpp"
-#include "answering/fact_similarity.hpp"
+#include "answering/ridge.hpp"
 #include "common/parallel.hpp"
 #include "counting/frontier.hpp"
 
@@ -18,6 +18,8 @@ namespace casegraph {
 class Sums {
  public:
   explicit Sums(std::size_t entities) : sums_(entities), touched_(entities + 1) {}
+
+  std::size_t entities() const { return sums_.size(); }
 
   // Make all sums zero.
   void renew() {
@@ -44,7 +46,7 @@ class Sums {
     touched_count_ = end;
   }
 
-  // No more than its sum.
+  // No more than its sum. Nothing may be added afterwards.
   void subtract(Id entity, Count count) { sums_[entity] -= count; }
 
   Count of(Id entity) const { return sums_[entity]; }
@@ -83,11 +85,7 @@ struct alignas(own_lines) Workspace {
         stamps(entities),
         answers(entities),
         linked(entities),
-        standings(entities),
-        least_worths(entities),
-        reciprocal_norms(entities),
-        counts(entities),
-        likeness(entities) {}
+        nearness(entities) {}
 
   // Whether a node of the trie was walked in the query at hand, and where that led.
   struct Visit {
@@ -99,12 +97,8 @@ struct alignas(own_lines) Workspace {
   Stamps stamps;
   Marks answers;  // the known answers of the query at hand
   Marks linked;   // the entities that a fact links to its entity, if they may not be answers
-  // By entity, all 0 between queries:
-  std::vector<std::uint8_t> standings;          // for `KnownAnswers`
-  std::vector<double> least_worths;             // for `BestWorths`
-  std::vector<std::uint32_t> reciprocal_norms;  // for `KnownAnswers`
-  std::vector<std::int32_t> counts;             // for `SharedFacts`
-  Sums likeness;
+  Sums nearness;
+  Ridge ridge;
   KnownWorths worths;
   std::vector<Count> walks;  // by entity
   std::vector<Visit> visits;
@@ -117,16 +111,12 @@ class Workspaces {
  public:
   Workspaces() : pool_(std::make_shared<Pool>()) {}
 
-  // For another state of the graph. It takes the same workspaces, since making them takes longer
-  // than most queries, but its entities are not as alike as they were.
+  // For another state of the graph: the same workspaces, since making them takes longer than most
+  // queries.
   std::unique_ptr<Workspaces> of_another_state() const;
 
   std::unique_ptr<Workspace> take(std::size_t entities);
   void give_back(std::unique_ptr<Workspace> used);
-
-  // How alike entities of the graph are; the same for all queries, as are the numbers in `options`
-  // that it depends on: `living` and `most_sharers`.
-  const FactSimilarity& similarity(std::size_t entities, const QueryOptions& options);
 
  private:
   struct Pool {
@@ -138,8 +128,6 @@ class Workspaces {
   static constexpr std::size_t most_held = 1 << 20;
 
   const std::shared_ptr<Pool> pool_;
-  std::mutex guard_;
-  std::unique_ptr<const FactSimilarity> similarity_;
 
   explicit Workspaces(std::shared_ptr<Pool> pool) : pool_(std::move(pool)) {}
 };

@@ -92,15 +92,30 @@ nb::tuple standings_(const OwnedRelationQuery& with, In<Id> entities, In<Id> lis
                         array(std::move(standing.equal)), array(std::move(standing.earlier)));
 }
 
+nb::tuple columns_of(const std::vector<Weighted>& found) {
+  return nb::make_tuple(column<Id>(found, &Weighted::entity),
+                        column<double>(found, &Weighted::weight));
+}
+
 nb::tuple nearest_entities_(const OwnedRelationQuery& with, Id entity, Id hidden,
                             Workspaces& workspaces) {
-  const std::vector<Neighbour> found = run(nullptr, [&](Progress& running) {
+  return columns_of(run(nullptr, [&](Progress& running) {
     checks::entity("entity", entity, with.query.graph);
     checks::in_range("hidden", hidden, -1, with.query.graph.entities - 1);
     return nearest_entities(with.query, entity, hidden, workspaces, running);
-  });
-  return nb::make_tuple(column<Id>(found, &Neighbour::entity),
-                        column<double>(found, &Neighbour::similarity));
+  }));
+}
+
+// `precedents_of` or `similar_answers`.
+template <auto weighted>
+nb::tuple weighted_(const OwnedRelationQuery& with, Id entity, Id hidden, Id answer,
+                    Workspaces& workspaces) {
+  return columns_of(run(nullptr, [&](Progress& running) {
+    checks::entity("entity", entity, with.query.graph);
+    checks::in_range("hidden", hidden, -1, with.query.graph.entities - 1);
+    checks::entity("answer", answer, with.query.graph);
+    return weighted(with.query, entity, hidden, answer, workspaces, running);
+  }));
 }
 
 nb::tuple columns_of(const std::vector<Piece>& pieces) {
@@ -139,18 +154,14 @@ void bind_answering(nb::module_& m) {
       .def_rw("slots", &QueryOptions::slots)
       .def_rw("linked", &QueryOptions::linked)
       .def_rw("doubt", &QueryOptions::doubt)
-      .def_rw("support", &QueryOptions::support)
       .def_rw("habit", &QueryOptions::habit)
       .def_rw("sum", &QueryOptions::sum)
       .def_rw("discount", &QueryOptions::discount)
-      .def_rw("answers_discount", &QueryOptions::answers_discount)
-      .def_rw("across", &QueryOptions::across)
       .def_rw("decisive", &QueryOptions::decisive)
-      .def_rw("weights", &QueryOptions::weights)
+      .def_rw("ridge", &QueryOptions::ridge)
+      .def_rw("precedent_weight", &QueryOptions::precedent_weight)
       .def_rw("best", &QueryOptions::best)
       .def_rw("nearest", &QueryOptions::nearest)
-      .def_rw("most_sharers", &QueryOptions::most_sharers)
-      .def_rw("living", &QueryOptions::living)
       .def_rw("budget", &QueryOptions::budget);
 
   nb::class_<Workspaces>(m, "Workspaces",
@@ -172,8 +183,13 @@ void bind_answering(nb::module_& m) {
         "Of each target its score, and how many candidates are better, equal, and equal but "
         "earlier.");
   m.def("nearest_entities", &nearest_entities_, "query"_a, "entity"_a, "hidden"_a, "workspaces"_a,
-        "The entities that share most with the query entity and have the relation: entities and "
-        "similarities, most similar first.");
+        "The entities that have the relation and resemble the query entity: entities and weights, "
+        "largest weight first.");
+  m.def("precedents", &weighted_<precedents_of>, "query"_a, "entity"_a, "hidden"_a, "answer"_a,
+        "workspaces"_a, "Those of the nearest entities that have an answer: entities and weights.");
+  m.def("similar_answers", &weighted_<similar_answers>, "query"_a, "entity"_a, "hidden"_a,
+        "answer"_a, "workspaces"_a,
+        "How much each known answer speaks for another: entities and weights.");
   m.def("evidence", &evidence_, "query"_a, "entities"_a, "lists"_a, "hidden"_a, "workspaces"_a,
         "answers"_a,
         "All evidence for some answers of one query, gathered in one pass: offsets by answer, and "

@@ -8,26 +8,22 @@
 
 namespace casegraph::checks {
 
+constexpr int most_nearest = 4096;
 constexpr int most_pieces = 8;  // what scores are compared to must not depend on rounding
 
 inline void options(const QueryOptions& options, const Graph& graph) {
   max_length(options.max_length, graph);
   in_range("best", options.best, 1, most_pieces);
   require(options.walked >= 0, "walked is negative");
-  require(options.support >= 1, "support is less than 1");
   require(options.budget >= 0, "budget is negative");
   require(std::isfinite(options.doubt) && options.doubt > 0, "doubt is not above 0");
   require(options.habit >= 0 && options.habit <= 1, "habit is not from 0 to 1");
   require(options.discount >= 0 && options.discount <= 1, "discount is not from 0 to 1");
-  require(options.answers_discount >= 0 && options.answers_discount <= 1,
-          "answers_discount is not from 0 to 1");
   require(options.decisive >= 0 && options.decisive <= 1, "decisive is not from 0 to 1");
-  require(options.across >= 0 && options.across <= 1, "across is not from 0 to 1");
-  for (double weight : options.weights)
-    require(std::isfinite(weight) && weight >= 0, "the weight of a kind is not from 0");
-  require(options.nearest >= 1, "nearest is less than 1");
-  require(options.most_sharers >= 0, "most_sharers is negative");
-  require(options.living >= 0, "living is negative");
+  require(std::isfinite(options.ridge) && options.ridge > 0, "ridge is not above 0");
+  require(std::isfinite(options.precedent_weight) && options.precedent_weight >= 0,
+          "precedent_weight is negative");
+  in_range("nearest", options.nearest, 1, most_nearest);
 }
 
 // Weights if one right end fewer had been counted.

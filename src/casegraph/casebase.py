@@ -383,6 +383,16 @@ class CaseBase:
         imagined = self._state.imagined(added, retracted, described)
         return CaseBase.of_state(imagined)
 
+    def assuming(self, missing: float) -> CaseBase:
+        """The same case base on the assumption that the graph lacks `missing` facts per known one.
+
+        The odds of every new fact are proportional to missing / (1 + missing). This case base stays
+        as it is.
+        """
+        state = self._state
+        settings = state.settings.but(missing=missing)
+        return CaseBase.of_state(state.answering_by(settings))
+
     def change_of_mind(
         self,
         answer: Answer,
@@ -391,13 +401,14 @@ class CaseBase:
         budget: int = BUDGET,
         show: Show = quiet,
     ) -> ChangeOfMind:
-        """The fewest facts without which an answer would lose its rank (a counterfactual).
+        """The fewest facts without which an answer would lose its rank, or half of its probability
+        (a counterfactual).
 
         most    the largest number of facts to consider together, up to three
         budget  how many sets of facts are tried, each by asking again without them
 
-        The sets are chosen from the facts that the reasons for the answer rest on. Other known
-        answers are skipped.
+        The sets are chosen from the facts that the reasons for the answer rest on, those about the
+        entity asked about first. Other known answers are skipped.
         """
         if not 1 <= most <= MOST_FACTS:
             raise InvalidSettings("most", most, f"from 1 to {MOST_FACTS}")

@@ -1,7 +1,5 @@
 """The performance-critical loops, in C++; the headers in `kernels/` describe every array."""
 
-from collections.abc import Sequence
-
 import numpy as np
 import numpy.typing as npt
 
@@ -90,18 +88,14 @@ class QueryOptions:
     slots: bool
     linked: bool
     doubt: float
-    support: int
     habit: float
     sum: bool
     discount: float
-    answers_discount: float
-    across: float
     decisive: float
-    weights: Sequence[float]
-    best: int
+    ridge: float
+    precedent_weight: float
     nearest: int
-    most_sharers: int
-    living: int
+    best: int
     budget: int
 
 def distinct_keys(keys: Counts) -> Counts: ...
@@ -284,6 +278,12 @@ def standings(
 ) -> tuple[Floats, Counts, Counts, Counts]: ...
 def nearest_entities(
     query: RelationQuery, entity: int, hidden: int, workspaces: Workspaces
+) -> tuple[Ids, Floats]: ...
+def precedents(
+    query: RelationQuery, entity: int, hidden: int, answer: int, workspaces: Workspaces
+) -> tuple[Ids, Floats]: ...
+def similar_answers(
+    query: RelationQuery, entity: int, hidden: int, answer: int, workspaces: Workspaces
 ) -> tuple[Ids, Floats]: ...
 def evidence(
     query: RelationQuery,

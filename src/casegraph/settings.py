@@ -9,9 +9,8 @@ same, but estimate the prior from sampled walks, as the authors' published code 
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, fields, replace
-from itertools import pairwise
-from math import inf
+from dataclasses import asdict, dataclass, fields, replace
+from math import inf, isfinite
 from typing import Any, Literal, TypeVar
 
 from casegraph.errors import InvalidSettings
@@ -22,8 +21,12 @@ Weight = Literal["right", "prior", "frequency"]
 LARGEST_ID = 2**31 - 1  # ids are signed 32-bit integers
 LARGEST_COUNT = 2**63 - 1  # counts are signed 64-bit integers
 
-# Defaults of early versions, which had no `kinds`; in a file, they stand for today's defaults.
-EARLIER_DEFAULTS = {"discount": 0.05, "budget": 20_000_000, "counting": 4_000_000_000}
+# Defaults of earlier versions; in a file, they stand for today's defaults.
+EARLIER_DEFAULTS = {"discount": 0.05}
+# Besides, those of early versions, which had no `kinds`.
+EARLY_DEFAULTS = {"budget": 20_000_000, "counting": 4_000_000_000}
+# Of earlier versions, and no longer usable: their tuning chose among settings that are gone.
+EARLIER_SETTINGS = ("kinds", "answers_discount", "across", "tuning")
 UNSET = object()
 
 PUBLISHED_WALKS = 1000  # random walks from each entity in the authors' published code
@@ -42,128 +45,55 @@ PAPER = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KindWeights:
-    """How much each kind of evidence counts beside the others; 0: not at all.
-
-    path          a path type leads from the query entity to the answer
-    shared_fact   other entities that share a fact with the query entity have the answer
-    answers_fact  the answer has a fact that known answers of the query entity share
-    near_answers  the answer is like the known answers of the query entity
-    neighbours    the entities most like the query entity have the answer
-    habit         of all entities that have the relation, many have the answer
-    """
-
-    path: float = 1.1
-    shared_fact: float = 0.4
-    answers_fact: float = 1.5
-    near_answers: float = 1.2
-    neighbours: float = 1.0
-    habit: float = 1.0
-
-    def __post_init__(self) -> None:
-        for name, weight in asdict(self).items():
-            _check(f"kinds.{name}", weight, 0, 1000)
-
-    def as_tuple(self) -> tuple[float, ...]:
-        """The weights in the order of the kernels."""
-        return (
-            self.path,
-            self.shared_fact,
-            self.answers_fact,
-            self.near_answers,
-            self.neighbours,
-            self.habit,
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Combination:
     """How the evidence for the answers of one relation becomes a score.
 
-    discount, answers_discount, across, kinds, linked  as in `Settings`
+    discount, ridge, precedent_weight, linked  as in `Settings`
     longest  the largest number of steps of a path type that is walked
     """
 
     discount: float
-    answers_discount: float = 0.7
-    across: float
-    kinds: KindWeights
+    ridge: float
+    precedent_weight: float
     longest: int
     linked: bool = True
 
     def __post_init__(self) -> None:
         _check("discount", self.discount, 0, 1)
-        _check("answers_discount", self.answers_discount, 0, 1)
-        _check("across", self.across, 0, 1)
+        _check_regression(self.ridge, self.precedent_weight)
         _check_whole("longest", self.longest, 1, 5)
         _check_flag("linked", self.linked)
-        object.__setattr__(self, "kinds", _of_json(KindWeights, "kinds", self.kinds))
-
-    @property
-    def discounts(self) -> tuple[float, ...]:
-        """The discount within each kind of evidence, in the order of the kernels."""
-        of_kind = dict.fromkeys(asdict(self.kinds), self.discount)
-        of_kind["answers_fact"] = self.answers_discount
-        return tuple(of_kind.values())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Curve:
-    """The probability that an answer is right, as a piecewise linear function of its score.
-
-    scores         the scores of its points, increasing
-    probabilities  the probabilities of its points, never decreasing
-
-    Before the first point and after the last, the function is constant.
-    """
-
-    scores: tuple[float, ...]
-    probabilities: tuple[float, ...]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "scores", tuple(self.scores))
-        object.__setattr__(self, "probabilities", tuple(self.probabilities))
-        has_points = len(self.scores) == len(self.probabilities) > 0
-        is_increasing = all(low < high for low, high in pairwise(self.scores))
-        is_falling = any(low > high for low, high in pairwise(self.probabilities))
-        if not has_points or not is_increasing or is_falling:
-            raise InvalidSettings(
-                "curve", self.scores, "points of a curve that never falls"
-            )
-        for probability in self.probabilities:
-            _check("probability", probability, 0, 1)
+# A belief for graphs that are not tuned: near the median of what seven graphs are tuned to, the
+# same for heads and tails (`scripts/bench belief --usual`). The intercept, then the weights of the
+# numbers of `answering.belief.features`.
+USUAL_COEFFICIENTS = (
+    *(-1.55, 1.14, 1.14, -0.13, -0.13, 0.22),  # both scores
+    *(0.09, 0.09, -0.3, -0.3, 0.54, 0.54),  # answers that are known
+)
+USUALLY_MISSING = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Calibration:
-    """How probable it is that answers are right, by their scores.
+class Belief:
+    """How evidence for a fact becomes the probability that it is true (see `answering.belief`).
 
-    first   for the best answer that is not a fact yet
-    others  for all other answers; at most the probability of the first
+    coefficients  an intercept, and the weight of each number that describes a pair of entities
+    missing       how many facts the graph lacks for each that it has
     """
 
-    first: Curve
-    others: Curve
+    coefficients: tuple[float, ...] = USUAL_COEFFICIENTS
+    missing: float = USUALLY_MISSING
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "first", _of_json(Curve, "first", self.first))
-        object.__setattr__(self, "others", _of_json(Curve, "others", self.others))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownCalibration:
-    """A calibration for questions that have at least this many known answers.
-
-    In a list of them, each applies up to the `least` of the next.
-    """
-
-    least: int
-    calibration: Calibration
-
-    def __post_init__(self) -> None:
-        check_count("least", self.least, 0)
-        calibration = _of_json(Calibration, "calibration", self.calibration)
-        object.__setattr__(self, "calibration", calibration)
+        object.__setattr__(self, "coefficients", tuple(self.coefficients))
+        if len(self.coefficients) != len(USUAL_COEFFICIENTS):
+            expected = f"{len(USUAL_COEFFICIENTS)} numbers"
+            raise InvalidSettings("coefficients", self.coefficients, expected)
+        if not all(isfinite(coefficient) for coefficient in self.coefficients):
+            raise InvalidSettings("coefficients", self.coefficients, "finite numbers")
+        _check("missing", self.missing, 0, None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,8 +101,7 @@ class Tuning:
     """What tuning chose for a graph, on held-out facts (see `tuning`).
 
     combination   for all relations
-    calibrations  for all relations, by the number of known answers of a question: from 0, rising
-    missing       the estimated number of answers that the graph lacks for each that it has
+    belief        how probable a fact is by the evidence for it
     facts         the number of facts of the graph
     sample        the number of facts that were asked for
     held_out      whether these were held-out facts that were given, not facts of the graph
@@ -180,39 +109,25 @@ class Tuning:
     """
 
     combination: Combination
-    calibrations: tuple[KnownCalibration, ...]
-    missing: float
+    belief: Belief
     facts: int
     sample: int
     held_out: bool = False
-    version: int = 1
+    version: int = 2
 
     def __post_init__(self) -> None:
         combination = _of_json(Combination, "combination", self.combination)
         object.__setattr__(self, "combination", combination)
-        by_known = [
-            _of_json(KnownCalibration, "calibrations", one) for one in self.calibrations
-        ]
-        object.__setattr__(self, "calibrations", tuple(by_known))
-        least = [one.least for one in by_known]
-        if least[:1] != [0] or any(low >= high for low, high in pairwise(least)):
-            raise InvalidSettings(
-                "calibrations", least, "numbers of known answers from 0, rising"
-            )
-        _check("missing", self.missing, 0, None)
+        belief = _of_json(Belief, "belief", self.belief)
+        object.__setattr__(self, "belief", belief)
         check_count("facts", self.facts, 0)
         check_count("sample", self.sample, 0)
         _check_flag("held_out", self.held_out)
-        _check_whole("version", self.version, 1, 1)
+        _check_whole("version", self.version, 2, 2)
 
     def __repr__(self) -> str:
         asked_for = "held-out facts" if self.held_out else "of them"
         return f"<Tuning to {self.facts:,} facts, by asking for {self.sample:,} {asked_for}>"
-
-    def calibration_of(self, known: int) -> Calibration:
-        """The calibration for a question with this many known answers."""
-        fitting = [own.calibration for own in self.calibrations if own.least <= known]
-        return fitting[-1]
 
     def is_outgrown_by(self, facts: int) -> bool:
         """Whether the number of facts has changed by more than half since tuning."""
@@ -235,8 +150,8 @@ class Settings:
                  relation
     path_types   N: of these, the N best that lead anywhere are walked. More are slower, and find
                  weaker evidence. None: all
-    support      a path type must have led to an answer this many times; likewise an answer must be
-                 shared by this many entities that share a fact. Higher is faster and more cautious
+    support      a path type must have led to an answer this many times. Higher is faster and more
+                 cautious
     loop_free    whether a path that a question walks may visit an entity only once. If not, any
                  walk will do, as in the paper. Counts are always of loop-free paths
 
@@ -252,20 +167,24 @@ class Settings:
     slots        whether a path type is weighed separately for ends whose slot is open and for ends
                  whose slot is taken (another entity already has the end as its answer). Only with
                  weight "right"
-    precedents   whether to use evidence other than paths; `kinds` lists the kinds
-    kinds        how much each kind of evidence counts
+    precedents   whether to use evidence other than paths: that entities like the one asked about
+                 have the answer, that it is like known answers, and that many entities have it
+    ridge        λ of the ridge regression that weighs by how much entities resemble each other. The
+                 higher it is, the more of them it takes to support an answer. Chosen on validation
+                 facts of ten graphs
+    precedent_weight  how much this resemblance counts beside paths; 0: not at all. Chosen with
+                 `ridge` on validation facts of ten graphs
+    nearest      how many of the nearest entities the regression uses, from 1 to 4096. More are
+                 slower. Chosen on validation facts of ten graphs
     habit        the weight of the most frequent answers, from 0 to 1 (1: as much as other evidence)
-    combination  of the pieces of evidence for one answer: "noisy-or" of the `best` strongest
-                 pieces of each kind, or the "sum" of all (equation 1)
-    discount     in "noisy-or", each piece counts this fraction of the piece of its kind before it.
-                 Towards 0 the strongest piece decides, and the next only breaks ties; at 1 all
-                 count fully
-    answers_discount  the same among facts that known answers share, which repeat each other less
-    across       the same for kinds: the strongest kind counts fully, the next this fraction
+    combination  of the pieces of evidence for one answer: "noisy-or" of the `best` strongest path
+                 types and all other evidence, or the "sum" of all (equation 1)
+    discount     in "noisy-or", each path type counts this fraction of the one before it. Towards 0
+                 the strongest decides, and the next only breaks ties; at 1 all count fully
     decisive     in "noisy-or", a path type that is worth more than this decides: what its strength
                  is above that counts sixty times more, so that other evidence hardly outvotes it.
                  1: no path type does
-    best         how many pieces of a kind "noisy-or" combines, from 1 to 8
+    best         how many path types "noisy-or" combines, from 1 to 8
     linked       whether an entity can be a new answer that a fact of another relation already links
                  to the query entity
 
@@ -282,8 +201,11 @@ class Settings:
 
     What was chosen for this graph:
 
-    tuning       the result of `CaseBase.tune`: replaces `discount`, `answers_discount`, `across`,
-                 `kinds` and `linked`, and turns scores into probabilities. None: not tuned
+    tuning       the result of `CaseBase.tune`: replaces `discount`, `ridge`, `precedent_weight` and
+                 `linked`, and fits the belief in facts to the graph. None: not tuned
+    missing      how many facts the graph lacks for each that it has: 0.1 if it has ten of eleven.
+                 The odds of every new fact are proportional to missing / (1 + missing). None: as
+                 estimated by tuning, or 0.1
 
     Limits of the work. What would exceed them is left out, and then `Answers.exact` is false:
 
@@ -303,15 +225,15 @@ class Settings:
     sampling_seed: int = 0
     doubt: float = 5.0
     combination: Literal["noisy-or", "sum"] = "noisy-or"
-    discount: float = 0.05
-    answers_discount: float = 0.7
-    across: float = 0.9
+    discount: float = 0.1
     decisive: float = 0.77
     best: int = 5
     loop_free: bool = True
     slots: bool = True
     precedents: bool = True
-    kinds: KindWeights = field(default_factory=KindWeights)
+    ridge: float = 30.0
+    precedent_weight: float = 4.0
+    nearest: int = 512
     habit: float = 0.1
     linked: bool = True
     clustering: Clustering = "everyone"
@@ -320,8 +242,11 @@ class Settings:
     budget: int = 100_000_000
     counting: int = 3_000_000_000
     tuning: Tuning | None = None
+    missing: float | None = None
 
     def __post_init__(self) -> None:
+        if self.missing is not None:
+            _check("missing", self.missing, 0, None)
         _check_whole("max_length", self.max_length, 1, 5)
         if self.neighbours is not None:
             _check_whole("neighbours", self.neighbours, 1, LARGEST_ID)
@@ -333,17 +258,16 @@ class Settings:
         check_count("sampling_seed", self.sampling_seed, 0)
         _check("doubt", self.doubt, 0.001, None)
         _check("discount", self.discount, 0, 1)
-        _check("answers_discount", self.answers_discount, 0, 1)
-        _check("across", self.across, 0, 1)
         _check("decisive", self.decisive, 0, 1)
         _check_whole("best", self.best, 1, 8)
+        _check_regression(self.ridge, self.precedent_weight)
+        _check_whole("nearest", self.nearest, 1, 4096)
         _check("habit", self.habit, 0, 1)
         check_count("budget", self.budget, 1)
         check_count("counting", self.counting, 1)
         _check("threshold", self.threshold, -1, 1)
         _check_flag("loop_free", self.loop_free)
         _check_flag("slots", self.slots)
-        object.__setattr__(self, "kinds", _of_json(KindWeights, "kinds", self.kinds))
         _check_flag("precedents", self.precedents)
         _check_flag("linked", self.linked)
         _check_flag("fallback", self.fallback)
@@ -397,15 +321,26 @@ class Settings:
         return has_kinds and self.weight == "right" and self.neighbours is None
 
     @property
+    def belief(self) -> Belief | None:
+        """How evidence becomes a probability: as was tuned, or as usual.
+
+        None for settings that cannot be tuned, such as the paper's: their scores are not evidence
+        of this kind.
+        """
+        if not self.can_be_tuned:
+            return None
+        belief = Belief() if self.tuning is None else self.tuning.belief
+        return belief if self.missing is None else replace(belief, missing=self.missing)
+
+    @property
     def combined(self) -> Combination:
         """How evidence is combined: as was tuned, or else as these settings say."""
         if self.tuning is not None:
             return self.tuning.combination
         return Combination(
             discount=self.discount,
-            answers_discount=self.answers_discount,
-            across=self.across,
-            kinds=self.kinds,
+            ridge=self.ridge,
+            precedent_weight=self.precedent_weight,
             longest=self.max_length,
             linked=self.linked,
         )
@@ -414,13 +349,21 @@ class Settings:
     def from_dict(cls, values: dict[str, Any]) -> Settings:
         """The settings from a dictionary of `as_dict`, perhaps of an earlier version.
 
-        Settings that had the default of that version get today's default.
+        Settings that had the default of that version get today's default. Those that are no more
+        are dropped, and so is a tuning that chose among them.
         """
-        is_of_early_version = "kinds" not in values
+        if "ridge" in values:
+            tuning = values.get("tuning")
+            if tuning is not None and "belief" not in tuning:
+                values = values | {"tuning": None}
+            return cls(**values)
+        defaults = dict(EARLIER_DEFAULTS)
+        if "kinds" not in values:
+            defaults |= EARLY_DEFAULTS
         chosen = {}
         for name, value in values.items():
-            is_early_default = EARLIER_DEFAULTS.get(name, UNSET) == value
-            if not (is_of_early_version and is_early_default):
+            is_default = defaults.get(name, UNSET) == value
+            if name not in EARLIER_SETTINGS and not is_default:
                 chosen[name] = value
         return cls(**chosen)
 
@@ -444,9 +387,7 @@ class Settings:
         return asdict(self)
 
 
-Part = TypeVar(
-    "Part", KindWeights, Combination, Curve, Calibration, KnownCalibration, Tuning
-)
+Part = TypeVar("Part", Combination, Belief, Tuning)
 
 
 def _of_json(kind: type[Part], name: str, value: Part | dict[str, Any]) -> Part:
@@ -486,6 +427,11 @@ def _check(name: str, value: float, least: float, most: float | None) -> None:
     if not is_in_range:
         expected = f"at least {least}" if most is None else f"from {least} to {most}"
         raise InvalidSettings(name, value, expected)
+
+
+def _check_regression(ridge: float, precedent_weight: float) -> None:
+    _check("ridge", ridge, 0.001, None)
+    _check("precedent_weight", precedent_weight, 0, 1000)
 
 
 def _check_flag(name: str, value: object) -> None:

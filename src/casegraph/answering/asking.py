@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from itertools import islice, pairwise
+from math import prod
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from casegraph.answering.belief import answer_probabilities
 from casegraph.answering.notes import about_the_unknown, why_nothing, wrong_way_round
-from casegraph.answering.query import ALL, UNKNOWN, answers, standings
+from casegraph.answering.query import ALL, UNKNOWN, answers, scores_of_targets
 from casegraph.answering.questions import Question, relation_id
 from casegraph.answering.results import Answers, named_answers
 from casegraph.graph.arrays import ids
@@ -20,6 +23,9 @@ if TYPE_CHECKING:
     from casegraph.answering.query import Found
     from casegraph.answering.questions import Wanted
     from casegraph.answering.state import State
+
+FIRST_NEW = 10  # new answers that may be what is missing
+MOST_BELIEVED = 200  # answers to a question whose probability is given
 
 
 def answers_to_all(
@@ -57,12 +63,8 @@ def scores(state: State, facts: Sequence[tuple[str, str, str]]) -> list[float]:
         places, heads, tails = zip(*rows_of[relation], strict=True)
         asked = ids(heads)
         targets = ids(tails)
-        one_target_each = (np.arange(len(targets) + 1), targets)
-        nothing_known = (np.zeros(len(targets) + 1, dtype=np.int64), ids())
-        standing = standings(
-            state, (relation, asked), one_target_each, nothing_known, hidden=targets
-        )
-        for place, score in zip(places, standing.score.tolist(), strict=True):
+        scored = scores_of_targets(state, relation, asked, targets, hidden=targets)
+        for place, score in zip(places, scored.tolist(), strict=True):
             scores[place] = score
     return scores
 
@@ -78,13 +80,83 @@ def _answers_of_relation(
         entities.append(entity)
         known_answers.append(known)
 
-    top = wanted.top if wanted.candidates is None else ALL
-    new_only = wanted.known == "exclude" and top != ALL
+    top = ALL
+    new_only = False
+    if wanted.top != ALL and wanted.candidates is None:
+        new_only = wanted.known == "exclude"
+        most_known = 0 if new_only else max(map(len, known_answers))
+        enough = max(wanted.top, FIRST_NEW) + most_known
+        top = min(enough, len(state.graph.entities))
     results = answers(state, direction, ids(entities), top=top, new_only=new_only)
-    return [
-        _named(state, Question(name, direction), found, known, wanted)
-        for name, known, found in zip(names, known_answers, results, strict=True)
+    kept = [
+        _kept(found, known, wanted)
+        for found, known in zip(results, known_answers, strict=True)
     ]
+    believed = _believed(state, direction, entities, results, known_answers, kept)
+    return [
+        _named(state, Question(name, direction), found, known, some, belief, wanted)
+        for name, known, found, some, belief in zip(
+            names, known_answers, results, kept, believed, strict=True
+        )
+    ]
+
+
+class _Believed(NamedTuple):
+    """How probable new answers are, and how probable it is that none is missing."""
+
+    probability_of: dict[int, float]
+    none: float | None
+
+
+def _kept(found: Found, known: set[int], wanted: Wanted) -> list[tuple[int, float]]:
+    """The answers that are wanted, with their scores."""
+    kept = []
+    for entity, score in found.pairs():
+        is_allowed = wanted.candidates is None or entity in wanted.candidates
+        if is_allowed and not (wanted.known == "exclude" and entity in known):
+            kept.append((entity, score))
+    return kept if wanted.top == ALL else kept[: wanted.top]
+
+
+def _believed(
+    state: State,
+    direction: int,
+    entities: list[int],
+    results: list[Found],
+    known_answers: list[set[int]],
+    kept: list[list[tuple[int, float]]],
+) -> list[_Believed]:
+    """What to believe of the first new answers to each question, and of those that are kept."""
+    scores_of: list[dict[int, float]] = []
+    first_of: list[list[int]] = []
+    for found, known, some in zip(results, known_answers, kept, strict=True):
+        new = (
+            (entity, score) for entity, score in found.pairs() if entity not in known
+        )
+        first = dict(islice(new, FIRST_NEW))
+        kept_new = (pair for pair in some if pair[0] not in known)
+        scores_of.append(first | dict(islice(kept_new, MOST_BELIEVED)))
+        first_of.append(list(first))
+
+    sizes = [len(scores) for scores in scores_of]
+    asked = np.repeat(ids(entities), sizes)
+    new_answers = ids(entity for scores in scores_of for entity in scores)
+    scores = np.array([score for scores in scores_of for score in scores.values()])
+    probable = answer_probabilities(state, direction, asked, new_answers, scores)
+    if probable is None:
+        return [_Believed({}, None)] * len(results)
+
+    believed = []
+    places = pairwise(np.cumsum([0, *sizes]).tolist())
+    for (start, end), scores_by_entity, first_new in zip(
+        places, scores_of, first_of, strict=True
+    ):
+        by_entity = dict(
+            zip(scores_by_entity, probable[start:end].tolist(), strict=True)
+        )
+        none = prod(1 - by_entity[entity] for entity in first_new)
+        believed.append(_Believed(by_entity, none))
+    return believed
 
 
 def _entity_and_known_answers(state: State, question: Question) -> tuple[int, set[int]]:
@@ -99,22 +171,20 @@ def _entity_and_known_answers(state: State, question: Question) -> tuple[int, se
 
 
 def _named(
-    state: State, question: Question, found: Found, known: set[int], wanted: Wanted
+    state: State,
+    question: Question,
+    found: Found,
+    known: set[int],
+    kept: list[tuple[int, float]],
+    believed: _Believed,
+    wanted: Wanted,
 ) -> Answers:
     """The wanted answers among those found, by name; if there are none, a note says why."""
-    named = named_answers(
-        state,
-        question,
-        found.pairs(),
-        known,
-        exclude=wanted.known == "exclude",
-        candidates=wanted.candidates,
-    )
-    given = named if wanted.top == ALL else named[: wanted.top]
+    given = named_answers(state, question, kept, known, believed.probability_of)
     given_names = [answer.entity for answer in given]
     relation = state.graph.relations[relation_of(question.direction)]
     note = ""
-    if not named and wanted.top != 0:
+    if not given and wanted.top != 0:
         if known:  # they may be what was found
             entity, _ = _entity_and_known_answers(state, question)
             found = answers(state, question.direction, ids([entity]), top=ALL)[0]
@@ -131,6 +201,7 @@ def _named(
         note=note,
         exact=found.exact,
         tuned=state.settings.tuning is not None,
+        none=believed.none,
         labels=_labels(state, relation, [question.name, *given_names]),
     )
 

@@ -1,19 +1,23 @@
 """
-Counterfactual explanations: the fewest facts without which an answer would lose its rank.
+Counterfactual explanations: the fewest facts without which an answer would lose its rank, or half
+of its probability.
 
 The facts that the reasons for the answer rest on (see `support`) are retracted from a copy of the
 graph, and the question is asked again: first every single fact, then all pairs, then all triples.
-So a set that is found is known to work, and no smaller set does. Larger sets begin with the facts
-that weaken the answer most by themselves; if the budget does not allow all sets, the last one tried
-is made of those facts.
+So a set that is found is known to work, and no smaller set does. Among sets of the same size, those
+of facts about the entity asked about come first, and larger sets begin with the facts that weaken
+the answer most by themselves. If the budget does not allow all sets, the last one tried is made of
+the facts that weaken it most.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations, islice
+from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from casegraph.answering.belief import Pairs, probabilities
 from casegraph.answering.query import UNKNOWN, answers
 from casegraph.answering.support import facts_behind
 from casegraph.graph.arrays import ids
@@ -31,25 +35,31 @@ if TYPE_CHECKING:
 Facts = tuple[Fact, ...]
 MOST_FACTS = 3  # in a set
 BUDGET = 500  # sets that are tried
+MAX_BEHIND = 10_000  # facts that are looked at; most of them are too many to try
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeOfMind:
-    """The fewest facts without which an answer would lose its rank, and what would replace it.
+    """The fewest facts without which an answer would lose its rank, or half of its probability.
 
-    facts       the set that was found; empty if none was
-    rank        the rank of the answer now, other known answers skipped
-    rank_then   its rank without these facts; None if it would not be found at all
-    instead     the first answer then; None if there would be none
-    is_smallest whether every smaller set was tried; if no set was found, whether every set was
-    considered  how many facts the reasons rest on; the sets are chosen from them
-    tried       how many sets were tried
+    facts             the set that was found; empty if none was
+    rank              the rank of the answer now, other known answers skipped
+    rank_then         its rank without these facts; None if it would not be found at all
+    probability       of the answer now, as if the graph did not have it; None without belief
+    probability_then  the same without these facts
+    instead           the first answer then; None if there would be none
+    is_smallest       whether every smaller set was tried; if no set was found, whether every set
+                      was
+    considered        how many facts the reasons rest on; the sets are chosen from them
+    tried             how many sets were tried
     """
 
     answer: Answer
     facts: tuple[Fact, ...]
     rank: int
     rank_then: int | None
+    probability: float | None
+    probability_then: float | None
     instead: str | None
     is_smallest: bool
     considered: int
@@ -59,19 +69,49 @@ class ChangeOfMind:
         return f"<ChangeOfMind: {self.sentence}>"
 
     @property
+    def is_outranked(self) -> bool:
+        """Whether the answer would lose its rank without these facts."""
+        return _is_outranked(self.rank, self.rank_then)
+
+    @property
     def sentence(self) -> str:
         """The finding as a person reads it."""
         entity = self.answer.entity
         if not self.facts:
             surely = "no" if self.is_smallest else "as far as was tried, no"
-            return f"{surely} set of up to {MOST_FACTS} of the facts behind {entity} is decisive"
+            effect = "changes its rank"
+            if self.probability is not None:
+                effect += " or halves its probability"
+            return f"{surely} set of up to {MOST_FACTS} of the facts behind {entity} {effect}"
         facts = " and ".join(f"({', '.join(fact)})" for fact in self.facts)
-        then = (
-            f"{self.instead} would come first"
-            if self.instead
-            else "there would be no answer"
-        )
-        return f"without {facts}, {then} instead of {entity}"
+        effects = [self._rank_in_words()] if self.is_outranked else []
+        effects += self._fall_in_words()
+        return f"without {facts}, {', and '.join(effects)}"
+
+    def _rank_in_words(self) -> str:
+        """How the rank would change."""
+        entity = self.answer.entity
+        if self.instead is None:
+            return f"there would be no answer instead of {entity}"
+        if self.rank == 1:
+            return f"{self.instead} would come first instead of {entity}"
+        if self.rank_then is None:
+            return f"{entity} would not be found"
+        return f"{entity} would fall from rank {self.rank} to {self.rank_then}"
+
+    def _fall_in_words(self) -> list[str]:
+        """How the probability would fall, if it would."""
+        now = self.probability
+        then = self.probability_then
+        if now is None or then is None or then >= now:
+            return []
+        before = _in_words(now)
+        after = _in_words(then)
+        entity = self.answer.entity
+        if before != after:
+            return [f"the probability of {entity} falls from {before} to {after}"]
+        is_halved = 2 * then <= now
+        return [f"the probability of {entity} is halved"] if is_halved else []
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -80,6 +120,8 @@ class ChangeOfMind:
             "facts": [list(fact) for fact in self.facts],
             "rank": self.rank,
             "rank_then": self.rank_then,
+            "probability": self.probability,
+            "probability_then": self.probability_then,
             "instead": self.instead,
             "is_smallest": self.is_smallest,
             "considered": self.considered,
@@ -91,14 +133,21 @@ class ChangeOfMind:
 class _Standing(NamedTuple):
     """How an answer compares with those that are not skipped.
 
-    rank   None if it is not found
-    first  the first answer; None if there is none
-    lead   by how much the answer outscores the best other
+    rank         None if it is not found
+    first        the first answer; None if there is none
+    lead         by how much the answer outscores the best other
+    probability  None if the settings have no belief
     """
 
     rank: int | None
     first: str | None
     lead: float
+    probability: float | None
+
+    @property
+    def strength(self) -> tuple[float, float]:
+        """How strong the answer is: by its probability, then by its lead."""
+        return self.probability or 0.0, self.lead
 
 
 class _Asked(NamedTuple):
@@ -108,6 +157,7 @@ class _Asked(NamedTuple):
     relation: str
     inverse: bool
     answer: str
+    is_known: bool
     skipped: frozenset[str]
 
 
@@ -120,49 +170,97 @@ def change_of_mind(
     budget: int = BUDGET,
     show: Show = quiet,
 ) -> ChangeOfMind:
-    """Find the smallest set of up to `most` facts without which an answer loses its rank.
+    """Find the smallest set of up to `most` facts without which an answer loses its rank, or half
+    of its probability.
 
     budget  how many sets are tried; then one more, of the facts that weaken it most by themselves
     """
     asked = _asked(state, query, answer)
     now = _standing(state, asked, deep=len(state.graph.entities))
     rank = now.rank or 0
-    found_entity = state.graph.entities.find(answer.entity)
-    behind = () if found_entity is None else facts_behind(state, query, found_entity)
-    facts = list(islice(behind, budget + 1))
+    facts = _facts_to_try(state, query, answer, budget + 1)
 
     def outcome(chosen: Facts, then: _Standing, *, is_smallest: bool) -> ChangeOfMind:
-        considered = len(facts)
         return ChangeOfMind(
-            answer, chosen, rank, then.rank, then.first, is_smallest, considered, tried
+            answer=answer,
+            facts=chosen,
+            rank=rank,
+            rank_then=then.rank,
+            probability=now.probability,
+            probability_then=then.probability,
+            instead=then.first,
+            is_smallest=is_smallest,
+            considered=len(facts),
+            tried=tried,
         )
 
     tried = 0
-    leads: dict[Fact, float] = {}
+    strengths: dict[Fact, tuple[float, float]] = {}
     for size in range(1, most + 1):
-        for next_set in _strongest_first(facts, size):
+        for next_set in _first_facts_first(facts, size):
             is_last = tried == budget
-            chosen = tuple(facts[:most]) if is_last else next_set
+            chosen = _weakening(facts, strengths, most) if is_last else next_set
             tried += 1
             show("imagining", min(tried, budget), budget)
-            without_chosen = state.imagined(retract=chosen)
-            then = _standing(without_chosen, asked, deep=rank)
-            if then.rank is None or then.rank > rank:
+            then = _standing(state.imagined(retract=chosen), asked, deep=rank)
+            if _is_outranked(rank, then.rank) or _is_halved(now, then):
                 return outcome(chosen, then, is_smallest=not is_last)
             if is_last:
                 return outcome((), now, is_smallest=False)
             if size == 1:
                 (fact,) = chosen
-                leads[fact] = then.lead
-        facts.sort(key=leads.__getitem__)
+                strengths[fact] = then.strength
+        facts.sort(
+            key=lambda fact: (not _is_about(fact, answer.asked), strengths[fact])
+        )
     return outcome((), now, is_smallest=True)
 
 
-def _strongest_first(facts: list[Fact], size: int) -> Iterator[Facts]:
+def _facts_to_try(state: State, query: Query, answer: Answer, most: int) -> list[Fact]:
+    """The facts behind an answer, those about the entity asked about first."""
+    found = state.graph.entities.find(answer.entity)
+    if found is None:
+        return []
+    behind = list(islice(facts_behind(state, query, found), MAX_BEHIND))
+    behind.sort(key=lambda fact: not _is_about(fact, answer.asked))
+    return behind[:most]
+
+
+def _is_about(fact: Fact, entity: str) -> bool:
+    return entity in (fact.head, fact.tail)
+
+
+def _is_outranked(rank: int, then: int | None) -> bool:
+    return then is None or then > rank
+
+
+def _is_halved(now: _Standing, then: _Standing) -> bool:
+    """Whether the answer lost half of its probability, or more."""
+    if not now.probability or then.probability is None:
+        return False
+    return 2 * then.probability <= now.probability
+
+
+def _weakening(
+    facts: list[Fact], strengths: dict[Fact, tuple[float, float]], most: int
+) -> Facts:
+    """The facts that weaken the answer most by themselves; those that were not tried come last."""
+    in_order = sorted(facts, key=lambda fact: strengths.get(fact, (inf, inf)))
+    return tuple(in_order[:most])
+
+
+def _first_facts_first(facts: list[Fact], size: int) -> Iterator[Facts]:
     """All sets of this size, those made of the first facts first."""
     for last in range(size - 1, len(facts)):
         for others in combinations(facts[:last], size - 1):
             yield (*others, facts[last])
+
+
+def _in_words(probability: float) -> str:
+    """A probability with two digits that matter, if it is large enough to matter itself."""
+    if probability < 0.001:
+        return "less than 0.001"
+    return f"{probability:.2f}" if probability >= 0.1 else f"{probability:.2g}"
 
 
 def _asked(state: State, query: Query, answer: Answer) -> _Asked:
@@ -174,6 +272,7 @@ def _asked(state: State, query: Query, answer: Answer) -> _Asked:
         relation=graph.relations[relation_of(query.relation)],
         inverse=bool(is_inverse(query.relation)),
         answer=answer.entity,
+        is_known=answer.entity in known,
         skipped=frozenset(known) - {answer.entity},
     )
 
@@ -184,7 +283,7 @@ def _standing(state: State, asked: _Asked, deep: int) -> _Standing:
     entity = graph.entities.find(asked.name)
     relation = graph.relations.find(asked.relation)
     if relation is None:
-        return _Standing(None, None, 0.0)
+        return _Standing(None, None, 0.0, _nothing(state))
     if entity is None or state.is_without_facts(entity):
         entity = UNKNOWN
     direction = backward(relation) if asked.inverse else forward(relation)
@@ -192,17 +291,40 @@ def _standing(state: State, asked: _Asked, deep: int) -> _Standing:
     found = answers(state, direction, ids([entity]), top=top)[0]
     names = [graph.entities[entity] for entity in found.entities.tolist()]
     scored = dict(zip(names, found.scores.tolist(), strict=True))
-    return _standing_among(scored, asked)
+    return _standing_among(scored, asked, _probability(state, relation, entity, asked))
 
 
-def _standing_among(scored: dict[str, float], asked: _Asked) -> _Standing:
+def _probability(
+    state: State, relation: int, entity: int, asked: _Asked
+) -> float | None:
+    """How probable the answer is, as if it were not known.
+
+    entity  the one asked about, or `UNKNOWN`
+    """
+    found = state.graph.entities.find(asked.answer)
+    if found is None or state.is_without_facts(found):
+        return _nothing(state)
+    head, tail = (found, entity) if asked.inverse else (entity, found)
+    pair = Pairs(forward(relation), ids([head]), ids([tail]), asked.is_known)
+    probable = probabilities(state, pair)
+    return None if probable is None else float(probable[0])
+
+
+def _nothing(state: State) -> float | None:
+    """How probable an answer is that can no longer come up."""
+    return None if state.settings.belief is None else 0.0
+
+
+def _standing_among(
+    scored: dict[str, float], asked: _Asked, probability: float | None
+) -> _Standing:
     """How the answer ranks among these answers and their scores, best first."""
     ranked = [name for name in scored if name not in asked.skipped]
     if not ranked:
-        return _Standing(None, None, 0.0)
+        return _Standing(None, None, 0.0, probability)
     if asked.answer not in ranked:
-        return _Standing(None, ranked[0], 0.0)
+        return _Standing(None, ranked[0], 0.0, probability)
     others = [scored[name] for name in ranked if name != asked.answer]
     lead = scored[asked.answer] - max(others, default=0.0)
     rank = ranked.index(asked.answer) + 1
-    return _Standing(rank, ranked[0], lead)
+    return _Standing(rank, ranked[0], lead, probability)

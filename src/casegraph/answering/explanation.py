@@ -33,9 +33,10 @@ from casegraph.similarity.retrieval import contextual_entities
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from casegraph.answering.evidence.context import Nearest
+    from casegraph.answering.evidence.context import Weighted
     from casegraph.answering.evidence.gathering import AnswerEvidence
     from casegraph.answering.evidence.reason import Reason
+    from casegraph.answering.evidence.shares import Share
     from casegraph.answering.state import State
     from casegraph.graph.arrays import Ids
     from casegraph.graph.graph import Graph, Query
@@ -47,7 +48,8 @@ NEIGHBOURS_SHOWN = 5
 class Neighbour:
     """An entity like the one asked about: how like it, what they share, and what it answers.
 
-    similarity  from 0 to 1: by the facts they share or, in the paper's settings, by the relations
+    similarity  its weight in the regression on the facts they share, which may be negative (see
+                `Settings.ridge`); in the paper's settings, from 0 to 1: by the relations they share
     shared      these facts, the rarest first; or these relations
     """
 
@@ -98,8 +100,9 @@ class Neighbour:
 class Explanation(Tabular):
     """Why an answer was given.
 
-    Iterating gives the reasons kind by kind, the strongest kind first, and within a kind the most
-    important first. In this order their shares add up to the score, to the last bit.
+    Iterating gives the reasons kind by kind: path types first, the most important of them first. In
+    this order their shares add up to the score, to the last bit. A negative share is that of a
+    reason against the answer.
 
     labelled  the same with labels instead of names, if there are labels
     """
@@ -117,6 +120,11 @@ class Explanation(Tabular):
         values = asdict(replace(self, labelled=None))
         del values["labelled"]
         return values
+
+    @property
+    def main_reason(self) -> Reason | None:
+        """The reason with the largest share; None if there is no reason."""
+        return max(self.reasons, key=lambda reason: reason.share, default=None)
 
     @property
     def for_people(self) -> Explanation:
@@ -140,7 +148,8 @@ class Explanation(Tabular):
 
     def __repr__(self) -> str:
         answer = self.answer
-        first = self.reasons[0].sentence(answer) if self.reasons else "no reason"
+        main = self.main_reason
+        first = "no reason" if main is None else main.sentence(answer)
         others = (
             f" and {len(self.reasons) - 1:,} more reasons"
             if len(self.reasons) > 1
@@ -181,7 +190,7 @@ def explanations(
         return []
     neighbours = _neighbours(state, query, gathered[0].context.nearest)
     return [
-        Explanation(answer, tuple(_reasons(evidence)), neighbours)
+        Explanation(answer, tuple(_reasons(evidence, shares(evidence))), neighbours)
         for answer, evidence in zip(answers, gathered, strict=True)
     ]
 
@@ -189,27 +198,28 @@ def explanations(
 def reasons(
     state: State, query: Query, found: int, hidden: int = UNKNOWN
 ) -> Iterator[Reason]:
-    """The reasons for the entity `found`, the most important first, each made when it is asked for.
+    """The reasons for the entity `found`, largest share first, each made when it is asked for.
 
     hidden  a known answer to be treated as unknown, or -1
     """
     (evidence,) = gathered_evidence(state, query, ids([found]), hidden)
-    return _reasons(evidence)
+    largest_first = sorted(shares(evidence), key=lambda share: -share.value)
+    return _reasons(evidence, largest_first)
 
 
-def _reasons(evidence: AnswerEvidence) -> Iterator[Reason]:
-    for piece, share in shares(evidence):
+def _reasons(evidence: AnswerEvidence, counting: list[Share]) -> Iterator[Reason]:
+    for piece, share in counting:
         yield KINDS[piece.kind].reason(evidence.context, piece, share)
 
 
-def _neighbours(state: State, query: Query, nearest: Nearest) -> tuple[Neighbour, ...]:
+def _neighbours(state: State, query: Query, nearest: Weighted) -> tuple[Neighbour, ...]:
     """The neighbours to be shown."""
     if state.settings.precedents:
         entities = nearest.entities[:NEIGHBOURS_SHOWN].tolist()
-        similarities = nearest.similarities[:NEIGHBOURS_SHOWN].tolist()
+        weights = nearest.weights[:NEIGHBOURS_SHOWN].tolist()
         return tuple(
-            Neighbour.by_facts(state, query, other, similarity)
-            for other, similarity in zip(entities, similarities, strict=True)
+            Neighbour.by_facts(state, query, other, weight)
+            for other, weight in zip(entities, weights, strict=True)
         )
     k = state.settings.neighbours or NEIGHBOURS_SHOWN
     contextual = contextual_entities(state.profiles, state.graph, query, k)

@@ -54,11 +54,8 @@ def _labelled_reason(reason: Reason, descriptions: Descriptions) -> Reason:
 
 
 def _labelled_words(reason: Reason, descriptions: Descriptions) -> str:
-    """What a reason is about, with labels: a path type, a fact, or a relation."""
-    words_are = kind_named(reason.kind).words_are
-    if words_are == "fact":
-        return _labelled_fact(reason.words, descriptions)
-    if words_are == "relation":
+    """What a reason is about, with labels: a path type, or a relation."""
+    if kind_named(reason.kind).words_are == "relation":
         return relation_label(reason.words, descriptions)
     if reason.paths:  # their parts are known, whatever characters the names have
         relations = list(reason.paths[0][1::2])

@@ -65,7 +65,9 @@ def explanation_as_html(
     rows = []
     largest_first = sorted(reasons, key=lambda reason: -reason.share)
     shown = [
-        reason for reason in largest_first if reason.share >= LEAST_SHOWN * answer.score
+        reason
+        for reason in largest_first
+        if abs(reason.share) >= LEAST_SHOWN * answer.score
     ]
     for reason in shown:
         bar = _bar(reason.share, answer.score)
@@ -80,7 +82,7 @@ def explanation_as_html(
 
     near = []
     for neighbour in neighbours:
-        bar = _bar(neighbour.similarity, 1.0)
+        bar = _bar(neighbour.similarity, neighbours[0].similarity)
         similarity = f"{neighbour.similarity:.2f}"
         name = f"<b>{escape(neighbour.entity)}</b>"
         answers = ", ".join(neighbour.answers)

@@ -34,11 +34,12 @@ from casegraph.answering.weights import (
 from casegraph.graph.arrays import Counts, Floats, Ids, ids, joined
 from casegraph.graph.graph import Query
 from casegraph.running import threads
-from casegraph.settings import Calibration, Combination, Settings
+from casegraph.settings import Combination, Settings
 from casegraph.similarity.clusters.assignment import EVERYONE
 from casegraph.similarity.profiles import NONE
 from casegraph.similarity.retrieval import nearest
 from casegraph.statistics.counts import ClusterCounts, PathCounts
+from casegraph.statistics.partial_counts import FEW_ENTITIES
 from casegraph.statistics.path_types import lengths, name_order, single_step
 from casegraph.statistics.sums import grouped
 
@@ -161,9 +162,13 @@ def standings(
     hidden, combination  as in `answers`
     """
     relation, entities = query
-    prepared = relation_query(
-        state, relation, entities, combination, hides=hidden is not None
-    )
+    prepared = None
+    if hidden is None and combination is None:
+        prepared = query_in_part(state, relation, entities)
+    if prepared is None:
+        prepared = relation_query(
+            state, relation, entities, combination, hides=hidden is not None
+        )
     score, better, equal, earlier = kernels.standings(
         prepared.kernel,
         entities,
@@ -175,6 +180,45 @@ def standings(
         threads(),
     )
     return Standings(score, better, equal, earlier)
+
+
+def scores_of_targets(
+    state: State,
+    relation: int,
+    entities: Ids,
+    targets: Ids,
+    *,
+    hidden: Ids | None = None,
+) -> Floats:
+    """The score of each target as an answer to (entity, relation, ?); 0 if it is not reached.
+
+    hidden  as in `answers`
+
+    Targets of the same entity are scored by one query, unless something is hidden. What is hidden
+    need not be the same for all of them.
+    """
+    if hidden is not None:
+        one_each = (np.arange(len(targets) + 1), targets)
+        nothing = (np.zeros(len(targets) + 1, dtype=np.int64), ids())
+        query = (relation, entities)
+        return standings(state, query, one_each, nothing, hidden=hidden).score
+
+    asked, query_of_target = np.unique(entities, return_inverse=True)
+    order = np.lexsort((targets, query_of_target))
+    offsets = np.searchsorted(query_of_target[order], np.arange(len(asked) + 1))
+    scores = np.empty(len(targets))
+    start = 0
+    while start < len(asked):
+        # Of a relation that is not counted yet, what a few entities need is counted.
+        is_counted = relation in state.statistics.counted
+        end = len(asked) if is_counted else min(start + FEW_ENTITIES, len(asked))
+        rows = order[offsets[start] : offsets[end]]
+        wanted = (offsets[start : end + 1] - offsets[start], targets[rows])
+        nothing = (np.zeros(end - start + 1, dtype=np.int64), ids())
+        query = (relation, asked[start:end])
+        scores[rows] = standings(state, query, wanted, nothing).score
+        start = end
+    return scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,12 +396,6 @@ def is_prepared(state: State, relation: int, entities: Ids) -> bool:
     return is_prepared_whole or state.statistics.is_counted_around(relation, entities)
 
 
-def calibration_of(state: State, known: int) -> Calibration | None:
-    """The calibration for a question with so many known answers; None if not tuned."""
-    tuning = state.settings.tuning
-    return None if tuning is None else tuning.calibration_of(known)
-
-
 def query_options(settings: Settings, combination: Combination) -> kernels.QueryOptions:
     """The settings that the kernels use."""
     options = kernels.QueryOptions()
@@ -368,14 +406,13 @@ def query_options(settings: Settings, combination: Combination) -> kernels.Query
     options.slots = settings.slots
     options.linked = combination.linked
     options.doubt = settings.doubt
-    options.support = settings.support
     options.habit = settings.habit
     options.sum = settings.combination == "sum"
     options.discount = combination.discount
-    options.answers_discount = combination.answers_discount
-    options.across = combination.across
     options.decisive = settings.decisive
-    options.weights = combination.kinds.as_tuple()
+    options.ridge = combination.ridge
+    options.precedent_weight = combination.precedent_weight
+    options.nearest = settings.nearest
     options.best = settings.best
     options.budget = settings.budget
     return options
@@ -394,7 +431,6 @@ def _prepared(
     """
     ranks = state.graph.entities.ranks()
     options = query_options(state.settings, combination)
-    options.living = state.living
     if budget is not None:
         options.budget = budget
     return kernels.RelationQuery(

@@ -36,7 +36,7 @@ class ShownReason(NamedTuple):
 
 
 class ShownNeighbour(NamedTuple):
-    """An entity like the one asked about, and what it answers."""
+    """An entity like the one asked about, and what it answers; `similarity` as in `Neighbour`."""
 
     entity: str
     similarity: float
@@ -59,12 +59,19 @@ def explanation_as_text(
     neighbours: Sequence[ShownNeighbour],
 ) -> str:
     """An answer with its reasons and neighbours, for a terminal."""
-    known = ", known" if answer.known else ""
-    lines = [f"{answer.entity}  (score {answer.score:.3f}{known})"]
+    if answer.known:
+        sure = "known, "
+    elif answer.probability is not None:
+        sure = f"probability {answer.probability:.3f}, "
+    else:
+        sure = ""
+    lines = [f"{answer.entity}  ({sure}score {answer.score:.3f})"]
 
     largest_first = sorted(reasons, key=lambda reason: -reason.share)
     shown = [
-        reason for reason in largest_first if reason.share >= LEAST_SHOWN * answer.score
+        reason
+        for reason in largest_first
+        if abs(reason.share) >= LEAST_SHOWN * answer.score
     ]
     for reason in shown:
         part_of_score = reason.share / answer.score
@@ -86,13 +93,33 @@ def explanation_as_text(
     return "\n".join(lines)
 
 
-def precedents_in_words(names: Sequence[str]) -> str:
-    """The first few precedents by name, and how many more there are."""
+def precedents_in_words(names: Sequence[str], weights: Sequence[float] = ()) -> str:
+    """The first few precedents by name, with their weights if they have any.
+
+    Those with a negative weight come last, the most negative of them first.
+    """
     if not names:
         return ""
+    if not weights:
+        return f" ({_first_few(names)})"
+    in_favour: list[str] = []
+    against: list[str] = []
+    for name, weight in zip(names, weights, strict=True):
+        if weight < 0:
+            against.insert(0, f"{name} −{-weight:.2g}")
+        else:
+            in_favour.append(f"{name} +{weight:.2g}")
+    parts = [_first_few(in_favour)] if in_favour else []
+    if against:
+        parts.append(f"against: {_first_few(against)}")
+    return f" ({'; '.join(parts)})"
+
+
+def _first_few(names: Sequence[str]) -> str:
+    """The first few names, and how many more there are."""
     more = len(names) - PRECEDENTS_SHOWN
     and_more = f" and {more:,} more" if more > 0 else ""
-    return f" ({', '.join(names[:PRECEDENTS_SHOWN])}{and_more})"
+    return f"{', '.join(names[:PRECEDENTS_SHOWN])}{and_more}"
 
 
 def path_with_arrows(path: Sequence[str]) -> str:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from math import prod
 from typing import TYPE_CHECKING, Any, overload
 
 from casegraph.answering.notebook import answers_as_html
-from casegraph.answering.probability import probability
-from casegraph.answering.query import calibration_of
 from casegraph.answering.rendering import ShownAnswer, question, sentence
 from casegraph.frames import Tabular
 from casegraph.graph.directions import is_inverse, relation_of
@@ -24,7 +21,9 @@ class Answer:
     or to (?, relation, asked) if `inverse`.
 
     known        whether it is already a fact of the graph
-    probability  that it is right; None if it is known, or if the settings are not tuned
+    probability  that it is a fact, though the graph does not have it (see `belief`): the same
+                 whichever way one asks; None if it is known, far down a long list, or if the
+                 settings have no belief
     """
 
     asked: str
@@ -49,6 +48,8 @@ class Answers(Tabular, Sequence[Answer]):
     exact  whether no budget was exceeded, of the query or of counting; if one was, some evidence
            was left out, deterministically
     tuned  whether they come from settings that were tuned to the graph
+    none   the probability that the graph lacks no answer to this question, if answers are facts
+           independently of each other; it does not depend on how many were asked for
     labels labels of the names in it, for display
     """
 
@@ -59,6 +60,7 @@ class Answers(Tabular, Sequence[Answer]):
     note: str = ""
     exact: bool = True
     tuned: bool = False
+    none: float | None = None
     labels: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     def __len__(self) -> int:
@@ -73,16 +75,6 @@ class Answers(Tabular, Sequence[Answer]):
 
     def __iter__(self) -> Iterator[Answer]:
         return iter(self.found)
-
-    @property
-    def none(self) -> float | None:
-        """The probability that none of the new answers is right; None if not tuned.
-
-        This assumes that the answers are right or wrong independently of each other.
-        """
-        if not self.tuned:
-            return None
-        return prod(1 - (answer.probability or 0) for answer in self.found)
 
     @property
     def question(self) -> str:
@@ -139,43 +131,34 @@ class Answers(Tabular, Sequence[Answer]):
 def named_answers(
     state: State,
     query: tuple[str, int],
-    scored: Iterable[tuple[int, float]],
-    own: set[int],
-    *,
-    exclude: bool,
-    candidates: set[int | None] | None = None,
+    found: Iterable[tuple[int, float]],
+    known: set[int],
+    probability_of: Mapping[int, float],
 ) -> tuple[Answer, ...]:
     """Answers by name, numbered in the order given.
 
-    query       the name of the entity asked about, and the relation
-    scored      entities and their scores, best first
-    own         the answers that are already known
-    exclude     whether to leave these out
-    candidates  if given, the only answers to keep
+    query           the name of the entity asked about, and the relation
+    found           entities and their scores, best first
+    known           the answers that are facts already
+    probability_of  some of the others: how probable it is that they are facts
     """
     asked, direction = query
     names = state.graph.entities
     relation = state.graph.relations[relation_of(direction)]
     inverse = bool(is_inverse(direction))
-    calibration = calibration_of(state, len(own))
-
-    answers: list[Answer] = []
-    is_first = True
-    for entity, score in scored:
-        is_known = entity in own
-        probable = None
-        if calibration is not None and not is_known:
-            probable = probability(calibration, score, is_first=is_first)
-            is_first = False
-        is_left_out = candidates is not None and entity not in candidates
-        if is_left_out or (is_known and exclude):
-            continue
-        name = names[entity]
-        rank = len(answers) + 1
-        answers.append(
-            Answer(asked, relation, inverse, name, score, rank, is_known, probable)
+    return tuple(
+        Answer(
+            asked=asked,
+            relation=relation,
+            inverse=inverse,
+            entity=names[entity],
+            score=score,
+            rank=rank,
+            known=entity in known,
+            probability=probability_of.get(entity),
         )
-    return tuple(answers)
+        for rank, (entity, score) in enumerate(found, start=1)
+    )
 
 
 def shown(answer: Answer) -> ShownAnswer:

@@ -260,7 +260,8 @@ class State:
         """
         clusters = self.clusters if depends_on_history(settings) else None
         lazy_clusters = LazyClusters(self.graph, self._profiles, settings, clusters)
-        if settings.but(tuning=None) == self.settings.but(tuning=None):
+        apart_from = {"tuning": None, "missing": None}
+        if settings.but(**apart_from) == self.settings.but(**apart_from):
             statistics = self.statistics.with_tuning(settings)
         else:
             statistics = PathStatistics(self.graph, lazy_clusters.of_each, settings)

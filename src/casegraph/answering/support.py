@@ -19,6 +19,8 @@ from casegraph.graph.arrays import ids
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from casegraph.answering.evidence.context import Piece
+    from casegraph.answering.evidence.fact_rows import FactRow
     from casegraph.answering.evidence.gathering import AnswerEvidence
     from casegraph.answering.state import State
     from casegraph.graph.facts import Fact
@@ -32,13 +34,9 @@ def facts_behind(state: State, query: Query, found: int) -> Iterator[Fact]:
     known, is not among them.
     """
     evidence = _evidence(state, query, found)
-    asked_for = fact_row(query.entity, query.relation, found)
-    seen = {asked_for}
+    seen = {fact_row(query.entity, query.relation, found)}
     for piece, _ in sorted(shares(evidence), key=lambda share: -share.value):
-        for row in KINDS[piece.kind].facts(evidence.context, piece):
-            if row not in seen:
-                seen.add(row)
-                yield named_fact(state.graph, row)
+        yield from _new_facts(evidence, piece, seen)
 
 
 def facts_of_each(
@@ -47,13 +45,10 @@ def facts_of_each(
     """For each reason for the entity `found`, in their order, up to `most` facts it rests on."""
     evidence = _evidence(state, query, found)
     asked_for = fact_row(query.entity, query.relation, found)
-    facts = []
-    for piece, _ in shares(evidence):
-        # Each once.
-        rows = dict.fromkeys(KINDS[piece.kind].facts(evidence.context, piece))
-        rows.pop(asked_for, None)
-        facts.append([named_fact(state.graph, row) for row in islice(rows, most)])
-    return facts
+    return [
+        list(islice(_new_facts(evidence, piece, {asked_for}), most))
+        for piece, _ in shares(evidence)
+    ]
 
 
 def failures_of_each(
@@ -71,6 +66,16 @@ def failures_of_each(
             [state.graph.entities[entity] for entity in islice(misled, most)]
         )
     return failures
+
+
+def _new_facts(
+    evidence: AnswerEvidence, piece: Piece, seen: set[FactRow]
+) -> Iterator[Fact]:
+    """The facts that a piece of evidence rests on and that are not in `seen`, which gets them."""
+    for row in KINDS[piece.kind].facts(evidence.context, piece):
+        if row not in seen:
+            seen.add(row)
+            yield named_fact(evidence.context.graph, row)
 
 
 def _evidence(state: State, query: Query, found: int) -> AnswerEvidence:

@@ -1,75 +1,91 @@
 """
-Audit: score every fact as if it were missing, and list those with the least support.
+Audit: how probable is each fact, if the graph did not have it? List the least probable first.
 
 While a fact is scored it is hidden: no path uses it, it is not a precedent, and it is left out of
 the counts of path types (by the settings of the paper and of CBR, these still include it).
 
-A fact without support may well be right: a currency used by a single country has no precedent. So
-facts are ranked by doubt: the probability that the fact is wrong times the probability of the best
-other answer. Facts with little support come first if another answer has much.
+Doubt is one minus the belief in the fact (see `answering.belief`). That another known answer ranks
+higher is no reason for doubt: a country has many neighbours, and one of them comes first.
+
+A fact without support may well be right: a currency used by a single country has no precedent.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields, replace
 from heapq import nsmallest
-from itertools import chain
-from typing import NamedTuple
+from itertools import chain, islice
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from casegraph.answering.probability import probability
+from casegraph.answering.belief import Pairs, believed, features, log_odds
+from casegraph.answering.explanation import reasons
 from casegraph.answering.query import (
     Found,
     Standings,
     answers,
-    calibration_of,
+    scores_of_targets,
     standings,
 )
 from casegraph.answering.results import Answer
 from casegraph.answering.state import State
-from casegraph.batch.completion import (
-    NOTHING_HIDDEN,
-    chosen_directions,
-    first_reasons,
-    uncalibrated_probability,
-)
+from casegraph.batch.completion import chosen_directions
 from casegraph.casebase import CaseBase
 from casegraph.errors import InvalidSettings
 from casegraph.execution.executor import HERE, Executor
-from casegraph.graph.arrays import Ids
-from casegraph.graph.directions import relation_of
+from casegraph.graph.arrays import Floats, Ids
+from casegraph.graph.directions import backward, forward, inverse, relation_of
+from casegraph.graph.graph import Query
 from casegraph.running import Show, quiet
 
 AT_ONCE = 256  # facts per task
-REASONS = 3  # per answer
+MAX_REASONS = 3  # for a fact, and for the other answer
+NO_REASON = "nothing speaks for it"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """How a fact scores while it is hidden.
+    """How probable a fact is while it is hidden.
 
-    score          the score of the tail as an answer to (head, relation, ?)
-    probability    that the fact is right: calibrated if tuned, else derived from the score (see
-                   `completion.uncalibrated_probability`)
-    rank           one more than the number of answers that score more, without other known facts;
-                   None if the fact is not found as an answer
-    instead        the best other answer, if there is one
-    instead_score  the score of the best other answer
-    instead_known  whether the best other answer is also a fact
-    doubt          the probability that the fact is wrong times the probability of the other answer;
-                   without probabilities, by how much the other answer outscores the fact
+    *_label          what people call the names; None if the graph has no labels
+    doubt            one minus the probability; if the settings have no belief, by how much
+                     `instead` outscores the fact
+    probability      that the fact is true, by everything but itself; None without belief
+    tail_score       the score of the tail as an answer to (head, relation, ?)
+    head_score       the score of the head as an answer to (?, relation, tail)
+    rank             the rank of the tail among the new answers; None if it is not found
+    instead          the best new answer to (head, relation, ?) but the fact itself; None if there
+                     is no other
+    reasons          what speaks for the fact, in words; `NO_REASON` if nothing does
+    instead_reasons  what speaks for `instead`; None if not asked for
     """
 
     head: str
     relation: str
     tail: str
-    score: float
+    head_label: str | None = None
+    relation_label: str | None = None
+    tail_label: str | None = None
+    doubt: float
     probability: float | None
+    tail_score: float
+    head_score: float
     rank: int | None
     instead: str | None
-    instead_score: float
-    instead_known: bool
-    doubt: float
+    instead_label: str | None = None
+    reasons: tuple[str, ...] = ()
+    instead_reasons: tuple[str, ...] | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, for tables and JSON; without labels and reasons that are not there."""
+        values = asdict(self)
+        left_out = ["instead_reasons"] if self.instead_reasons is None else []
+        if self.head_label is None:
+            left_out += LABELS
+        return {name: value for name, value in values.items() if name not in left_out}
+
+
+LABELS = tuple(field.name for field in fields(Finding) if field.name.endswith("_label"))
 
 
 class Facts(NamedTuple):
@@ -86,52 +102,83 @@ def audit(
     *,
     relations: tuple[str, ...] = (),
     top: int = 20,
+    explain: bool = False,
     executor: Executor = HERE,
     show: Show = quiet,
 ) -> list[Finding]:
-    """The `top` most doubtful facts, of these relations or of all; the most doubtful first."""
+    """The `top` most doubtful facts, of these relations or of all; the most doubtful first.
+
+    explain  whether to give up to three reasons for each fact and for `instead`, not one for the
+             fact alone
+    """
     if top < 1:
         raise InvalidSettings("top", top, "at least 1")
     state = case_base.state
     chosen = chosen_directions(case_base.graph, relations)
-    executor.count(state, chosen, show)
+    both_ways = [way for relation in chosen for way in (relation, inverse(relation))]
+    executor.count(state, both_ways, show)
 
     tasks: list[Facts] = []
     for relation in chosen:
         tasks += _tasks(state, relation, top)
     found = _with_progress(executor.each(state, findings, tasks), tasks, show)
-    return nsmallest(top, chain.from_iterable(found), key=_order)
+    doubtful = nsmallest(top, chain.from_iterable(found), key=_order)
+    explained = []
+    for _, finding in doubtful:
+        explained.append(_labelled(state, _explained(state, finding, explain=explain)))
+        show("explaining", len(explained), len(doubtful))
+    return explained
 
 
-def because(case_base: CaseBase, found: Finding) -> tuple[list[str], list[str]]:
-    """The first reasons for the fact and for the other answer, both while the fact is hidden."""
-    for_fact = _reasons_for(case_base, found, found.tail, found.score)
-    for_other = _reasons_for(case_base, found, found.instead or "", found.instead_score)
-    return for_fact, for_other
+class Doubtful(NamedTuple):
+    """A finding without labels and reasons, and how strongly the evidence speaks for the fact.
+
+    log_odds  of the fact: they still differ where doubt, which is rounded, is 1
+    """
+
+    log_odds: float
+    finding: Finding
 
 
-def findings(state: State, facts: Facts) -> list[Finding]:
+def findings(state: State, facts: Facts) -> list[Doubtful]:
     """The most doubtful facts of a task."""
-    known = _known_answers(state, facts)
-    standing = _standings(state, facts, known)
-    best = answers(state, facts.relation, facts.heads, top=2, hidden=facts.tails)
-    heads = facts.heads.tolist()
-    tails = facts.tails.tolist()
-    scores = standing.score.tolist()
-    better = standing.better.tolist()
+    relation, heads, tails, top = facts
+    standing = _standings(state, facts)
+    tail_scores = standing.score
+    head_scores = scores_of_targets(
+        state, inverse(relation), tails, heads, hidden=heads
+    )
+    probable, log_odds = _belief(state, facts, tail_scores, head_scores)
+    best_new = answers(state, relation, heads, top=2, new_only=True, hidden=tails)
 
     found = []
-    for place, tail in enumerate(tails):
+    for place, (head, tail) in enumerate(
+        zip(heads.tolist(), tails.tolist(), strict=True)
+    ):
         finding = _finding(
             state,
-            fact=(heads[place], facts.relation, tail),
-            score=scores[place],
-            better=better[place],
-            other=_best_other(best[place], tail),
-            known=known[place],
+            (head, relation, tail),
+            probability=None if probable is None else float(probable[place]),
+            tail_score=float(tail_scores[place]),
+            head_score=float(head_scores[place]),
+            better=int(standing.better[place]),
+            other=_best_other(best_new[place], tail),
         )
-        found.append(finding)
-    return nsmallest(facts.top, found, key=_order)
+        strength = -finding.doubt if log_odds is None else float(log_odds[place])
+        found.append(Doubtful(strength, finding))
+    return nsmallest(top, found, key=_order)
+
+
+def _belief(
+    state: State, facts: Facts, tail_scores: Floats, head_scores: Floats
+) -> tuple[Floats, Floats] | tuple[None, None]:
+    """The probability of each fact and its log-odds, as if the graph did not have it."""
+    belief = state.settings.belief
+    if belief is None:
+        return None, None
+    pairs = Pairs(facts.relation, facts.heads, facts.tails, are_facts=True)
+    numbers = features(state, pairs, tail_scores=tail_scores, head_scores=head_scores)
+    return believed(belief, numbers), log_odds(belief, numbers)
 
 
 class _Scored(NamedTuple):
@@ -143,36 +190,31 @@ class _Scored(NamedTuple):
 
 def _finding(
     state: State,
-    *,
     fact: tuple[int, int, int],
-    score: float,
+    *,
+    probability: float | None,
+    tail_score: float,
+    head_score: float,
     better: int,
     other: _Scored,
-    known: Ids,
 ) -> Finding:
-    """The finding for a fact (head, relation, tail); `better` is how many answers score more."""
+    """The finding for a fact (head, relation, tail).
+
+    better  how many new answers score more than the tail
+    """
     head, relation, tail = fact
     entities = state.graph.entities
-    others_known = len(known) - 1  # the fact itself is hidden
-    right = _probability(state, others_known, score, is_first=score >= other.score)
-    other_right = _probability(
-        state, others_known, other.score, is_first=other.score >= score
-    )
-    if right is None or other_right is None:
-        doubt = other.score - score
-    else:
-        doubt = (1 - right) * other_right
+    doubt = other.score - tail_score if probability is None else 1 - probability
     return Finding(
         head=entities[head],
         relation=state.graph.relations[relation_of(relation)],
         tail=entities[tail],
-        score=score,
-        probability=right,
-        rank=better + 1 if score else None,
-        instead=None if other.entity is None else entities[other.entity],
-        instead_score=other.score,
-        instead_known=other.entity in known,
         doubt=doubt,
+        probability=probability,
+        tail_score=tail_score,
+        head_score=head_score,
+        rank=better + 1 if tail_score else None,
+        instead=None if other.entity is None else entities[other.entity],
     )
 
 
@@ -184,59 +226,102 @@ def _best_other(best: Found, tail: int) -> _Scored:
     return _Scored(None, 0.0)
 
 
-def _probability(
-    state: State, known: int, score: float, *, is_first: bool
-) -> float | None:
-    """The probability of an answer; 0 if it was not found.
-
-    known     the number of known answers to the question
-    is_first  whether no other answer scores more
-    """
-    calibration = calibration_of(state, known)
-    if calibration is None:
-        return uncalibrated_probability(state.settings, score)
-    return probability(calibration, score, is_first=is_first) if score else 0.0
+def _order(doubtful: Doubtful) -> tuple[float, float, str, str, str]:
+    """The sort key of findings: the most doubtful first; then by evidence, and by name."""
+    found = doubtful.finding
+    evidence = found.tail_score + found.head_score
+    return doubtful.log_odds, evidence, found.relation, found.head, found.tail
 
 
-def _order(found: Finding) -> tuple[float, str, str, str]:
-    """The sort key of findings: the most doubtful first, then by name."""
-    return -found.doubt, found.relation, found.head, found.tail
+def _standings(state: State, facts: Facts) -> Standings:
+    """How each tail ranks among the new answers while the fact is hidden."""
+    relation, heads, tails, _ = facts
+    known = [np.sort(state.graph.answers(head, relation)) for head in heads.tolist()]
+    known_offsets = np.cumsum([0, *map(len, known)], dtype=np.int64)
+    one_each = np.arange(len(tails) + 1)
+    return standings(
+        state,
+        (relation, heads),
+        (one_each, tails),
+        (known_offsets, np.concatenate(known)),
+        hidden=tails,
+    )
 
 
-def _known_answers(state: State, facts: Facts) -> list[Ids]:
-    """For each fact, all answers to (head, relation, ?) that are facts."""
-    return [state.graph.answers(head, facts.relation) for head in facts.heads.tolist()]
+def _explained(state: State, found: Finding, *, explain: bool) -> Finding:
+    """The finding with reasons."""
+    most = MAX_REASONS if explain else 1
+    for_fact: list[str] = []
+    if found.tail_score:
+        for_fact = _reasons(state, found, found.tail, most)
+    elif found.head_score:
+        for_fact = _reasons_for_head(state, found, most)
+    for_other = None
+    if explain:
+        is_other = found.instead is not None
+        for_other = (
+            _reasons(state, found, found.instead or "", most) if is_other else []
+        )
+    return replace(
+        found,
+        reasons=tuple(for_fact or [NO_REASON]),
+        instead_reasons=None if for_other is None else tuple(for_other),
+    )
 
 
-def _standings(state: State, facts: Facts, known: list[Ids]) -> Standings:
-    """How each fact ranks among the answers while it is hidden, without other known facts."""
-    query = (facts.relation, facts.heads)
-    one_each = np.arange(len(facts.heads) + 1)
-    targets = (one_each, facts.tails)
-    lengths = [len(answers) for answers in known]
-    known_offsets = np.cumsum([0, *lengths], dtype=np.int64)
-    filtered = (known_offsets, np.concatenate(known))
-    return standings(state, query, targets, filtered, hidden=facts.tails)
+def _reasons(state: State, found: Finding, entity: str, most: int) -> list[str]:
+    """The first reasons for an answer to (head, relation, ?), while the fact is hidden."""
+    answer = _answer(found, found.head, entity, inverse=False)
+    return _first_reasons(state, answer, hidden=found.tail, most=most)
 
 
-def _reasons_for(
-    case_base: CaseBase, found: Finding, entity: str, score: float
-) -> list[str]:
-    """The first reasons for an answer to the question of a finding, while its fact is hidden."""
-    if not score:
-        return []
-    answer = Answer(
-        asked=found.head,
+def _reasons_for_head(state: State, found: Finding, most: int) -> list[str]:
+    """The first reasons for the head, as an answer to (?, relation, tail)."""
+    answer = _answer(found, found.tail, found.head, inverse=True)
+    return _first_reasons(state, answer, hidden=found.head, most=most)
+
+
+def _answer(found: Finding, asked: str, entity: str, *, inverse: bool) -> Answer:
+    """An answer to be explained."""
+    return Answer(
+        asked=asked,
         relation=found.relation,
-        inverse=False,
+        inverse=inverse,
         entity=entity,
-        score=score,
+        score=found.head_score if inverse else found.tail_score,
         rank=0,
         known=True,
     )
-    tail = case_base.graph.entities.find(found.tail)
-    hidden = NOTHING_HIDDEN if tail is None else tail
-    return first_reasons(case_base.state, answer, hidden, REASONS)
+
+
+def _first_reasons(
+    state: State, answer: Answer, *, hidden: str, most: int
+) -> list[str]:
+    """The most important reasons for an answer, in words, while a known answer is hidden."""
+    graph = state.graph
+    asked = graph.entities.find(answer.asked)
+    entity = graph.entities.find(answer.entity)
+    hidden_entity = graph.entities.find(hidden)
+    relation = graph.relations.find(answer.relation)
+    if asked is None or entity is None or hidden_entity is None or relation is None:
+        return []
+    direction = backward(relation) if answer.inverse else forward(relation)
+    why = reasons(state, Query(asked, direction), entity, hidden_entity)
+    return [reason.sentence(answer) for reason in islice(why, most)]
+
+
+def _labelled(state: State, found: Finding) -> Finding:
+    """The finding with labels, if the graph has any."""
+    if not len(state.descriptions):
+        return found
+    label = state.descriptions.label
+    return replace(
+        found,
+        head_label=label(found.head),
+        relation_label=label(found.relation),
+        tail_label=label(found.tail),
+        instead_label=None if found.instead is None else label(found.instead),
+    )
 
 
 def _tasks(state: State, relation: int, top: int) -> Iterator[Facts]:
@@ -247,10 +332,10 @@ def _tasks(state: State, relation: int, top: int) -> Iterator[Facts]:
 
 
 def _with_progress(
-    found: Iterable[list[Finding]],
+    found: Iterable[list[Doubtful]],
     tasks: list[Facts],
     show: Show,
-) -> Iterator[list[Finding]]:
+) -> Iterator[list[Doubtful]]:
     total = sum(len(task.heads) for task in tasks)
     done = 0
     for task, of_task in zip(tasks, found, strict=True):

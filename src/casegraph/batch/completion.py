@@ -1,46 +1,73 @@
 """
-Completion: ask every entity for every relation, and propose the answers that are not facts yet.
+Completion: the most believed pairs of each relation that are not facts yet.
+
+Every entity is asked for its tails and for its heads. The first new answers to each question are
+the pairs to consider; each has one probability, whichever question it answers.
 
 Not every question is worth asking. If no entity that has the relation shares another relation with
-the entity asked about, then no path type and no shared fact can support an answer, only habit. Such
+the entity asked about, then no path type and no precedent can support an answer, only habit. Such
 questions are skipped.
 
-Questions come in the order of relations and entities by name, in batches. The lines of a batch are
-a pure function of the case base, and are on disk before the next batch is asked. So an interrupted
-run can continue where it stopped, and produces the same file.
+Relations come in the order of their names. The lines of a relation are a pure function of the case
+base, and are on disk before the next relation is asked about. So an interrupted run can continue
+where it stopped, and produces the same file.
 """
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from hashlib import sha256
-from itertools import islice
-from math import expm1, inf, log1p
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from casegraph import __version__, kernels
+from casegraph import __version__
 from casegraph.answering.explanation import reasons
-from casegraph.answering.query import ALL, Found, answers
-from casegraph.answering.results import Answer, named_answers
+from casegraph.answering.query import ALL
+from casegraph.answering.results import Answer
 from casegraph.answering.state import State
+from casegraph.batch.pair_lists import (
+    AskTask,
+    Least,
+    NewAnswerTable,
+    PairTable,
+    ScoredPairs,
+    at_most_per_entity,
+    best_first,
+    new_answers,
+    questions_about,
+    scored_pairs,
+)
+from casegraph.batch.restrictions import (
+    AllowedAnswers,
+    PairSet,
+    Row,
+    entity_ids,
+    pair_numbers,
+    pair_set,
+)
 from casegraph.batch.resumption import Resumable
 from casegraph.casebase import CaseBase
 from casegraph.errors import InvalidSettings, UnknownName
 from casegraph.execution.executor import HERE, Executor
-from casegraph.graph.arrays import Ids, ids
+from casegraph.graph.arrays import Counts, Ids, ids
 from casegraph.graph.digest import relations_in_use
-from casegraph.graph.directions import backward, directions_of, forward
+from casegraph.graph.directions import (
+    directions_of,
+    forward,
+    inverse,
+    relation_of,
+)
 from casegraph.graph.graph import Graph, Query
 from casegraph.graph.lookup import entities_of_type
 from casegraph.graph.names import Names
 from casegraph.running import Show, quiet
-from casegraph.settings import Settings
 
-AT_ONCE = 256  # questions per batch
-NOTHING_HIDDEN = -1
+LINES_AT_ONCE = 256  # proposals per task that writes them
+MUCH_MORE = 10.0  # this many times as much
+# A limit per entity over all relations may drop some of the best of each relation.
+SPARE = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,31 +75,50 @@ class Wanted:
     """What to propose.
 
     relations        for which relations; all if empty
-    entities         for which entities; all if empty
-    heads            whether to ask (?, relation, entity) as well
-    lacking          whether to ask only entities that do not have the relation yet
-    min_probability  the smallest probability of a proposed answer
-    top              the largest number of answers to propose for a question
+    heads, tails     the only heads and tails; all if empty
+    entities         of which the head or the tail must be one; any if empty
+    of_type          the type of all tails; any if empty
+    candidates       the only pairs: rows of head, relation and tail, where the relation may be
+                     empty for any; all pairs if there are none
+    exclude          pairs never to propose
+    lacking          whether the head must be without a known tail
+    min_probability  the smallest probability of a proposal
+    top              how many new answers to each question to consider; with candidates, all
+    best             how many pairs to propose, over all relations; all if None
+    at_most          in how many proposals of a relation an entity may be; in any number if None
     explain          whether to give the first reason
-    of_type          propose only answers of this type; any if empty
     """
 
     relations: tuple[str, ...] = ()
+    heads: tuple[str, ...] = ()
+    tails: tuple[str, ...] = ()
     entities: tuple[str, ...] = ()
-    heads: bool = False
+    of_type: str = ""
+    candidates: tuple[Row, ...] = ()
+    exclude: tuple[Row, ...] = ()
     lacking: bool = False
     min_probability: float = 0.5
-    top: int = 3
+    top: int = 20
+    best: int | None = None
+    at_most: int | None = None
     explain: bool = False
-    of_type: str = ""
 
     def __post_init__(self) -> None:
         if not 0 <= self.min_probability <= 1:
             raise InvalidSettings(
                 "min_probability", self.min_probability, "from 0 to 1"
             )
-        if self.top < 1:
-            raise InvalidSettings("top", self.top, "at least 1")
+        for name in ("top", "best", "at_most"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise InvalidSettings(name, value, "at least 1")
+
+    @property
+    def best_of_relation(self) -> int | None:
+        """How many pairs of one relation suffice for the best of all."""
+        if self.best is None or self.at_most is None:
+            return self.best
+        return SPARE * self.best
 
 
 class Completion(NamedTuple):
@@ -82,12 +128,39 @@ class Completion(NamedTuple):
     proposed: int
 
 
-class Batch(NamedTuple):
-    """A task: the questions (entity, relation, ?), as ids."""
+class Lines(NamedTuple):
+    """A task: pairs of a relation to write as lines."""
 
     relation: int
-    entities: Ids
-    wanted: Wanted
+    pairs: ScoredPairs
+    explain: bool
+
+
+class Allowed(NamedTuple):
+    """What `Wanted` allows, as ids; None where everything is allowed."""
+
+    heads: Ids | None
+    tails: Ids | None
+    either: Ids | None
+    candidates: PairSet | None
+    exclude: PairSet
+
+    @classmethod
+    def by(cls, state: State, wanted: Wanted) -> "Allowed":
+        """An unknown name is an error."""
+        tails = entity_ids(state, wanted.tails) if wanted.tails else None
+        if wanted.of_type:
+            of_type = _of_type(state, wanted.of_type)
+            tails = of_type if tails is None else np.intersect1d(tails, of_type)
+        return cls(
+            heads=entity_ids(state, wanted.heads) if wanted.heads else None,
+            tails=tails,
+            either=entity_ids(state, wanted.entities) if wanted.entities else None,
+            candidates=pair_set(state, wanted.candidates)
+            if wanted.candidates
+            else None,
+            exclude=pair_set(state, wanted.exclude),
+        )
 
 
 def complete(
@@ -97,120 +170,87 @@ def complete(
     executor: Executor = HERE,
     show: Show = quiet,
 ) -> Completion:
-    """Write missing facts to a file, as JSON lines.
+    """Write missing facts to a file, as JSON lines: relation by relation, the most believed first.
 
-    If an earlier call with the same facts, settings and options was interrupted, continue its
-    file.
+    Of each relation, `wanted.best_of_relation` are written at most. If an earlier call with the
+    same facts, settings and options was interrupted, continue its file.
     """
     state = case_base.state
-    if state.settings.combination != "noisy-or" and wanted.min_probability > 0:
+    if state.settings.belief is None and wanted.min_probability > 0:
         expected = "0: these settings give no probability"
         raise InvalidSettings("min_probability", wanted.min_probability, expected)
-    _check_known("entity", wanted.entities, state.graph.entities)
-    if wanted.of_type:
-        _of_type(state, wanted.of_type)  # raises if there is no such type
-    relations = chosen_directions(state.graph, wanted.relations, heads=wanted.heads)
-    sizes = [len(batch.entities) for batch in _batches(state, relations, wanted)]
-
-    total = sum(sizes)
+    relations = chosen_directions(state.graph, wanted.relations)
+    allowed = Allowed.by(state, wanted)
+    sizes = [
+        _question_count(state, relation, wanted, allowed) for relation in relations
+    ]
 
     with Resumable(out, _digest(state, wanted)) as file:
         asked = sum(sizes[: file.done])
+        remaining = relations[file.done :]
         remaining_sizes = sizes[file.done :]
-        remaining = islice(_batches(state, relations, wanted), file.done, None)
-        if remaining_sizes:
-            executor.count(state, relations, show)
-        results = executor.each(state, proposals, remaining)
-        for size, lines in zip(remaining_sizes, results, strict=True):
-            file.write(lines)
-            asked += size
-            show("asking", asked, total)
+        asked_about = [
+            relation_of(relation)
+            for relation, size in zip(remaining, remaining_sizes, strict=True)
+            if size
+        ]
+        if asked_about:
+            executor.count(state, list(directions_of(asked_about)), show)
+        for relation in remaining:
+            tasks = list(_questions(state, relation, wanted, allowed))
+            found = []
+            for answers in executor.each(state, new_answers, tasks):
+                found.append(answers)
+                asked += len(answers.entities)
+                show("asking", asked, sum(sizes))
+            pairs = _proposals(state, relation, tasks, found, wanted, executor)
+            lines = _lines(relation, pairs, wanted)
+            file.write(b"".join(executor.each(state, proposal_lines, lines)))
 
     with out.open("rb") as proposed:
         return Completion(asked, sum(1 for _ in proposed))
 
 
-def proposals(state: State, batch: Batch) -> bytes:
-    """The answers to the questions of a batch that are worth proposing, as lines of JSON."""
-    wanted = batch.wanted
-    allowed = _of_type(state, wanted.of_type) if wanted.of_type else None
-    candidates = None if allowed is None else set(allowed.tolist())
-    top = wanted.top if allowed is None else ALL
-    found_for_each = answers(
-        state, batch.relation, batch.entities, top=top, new_only=True
-    )
-
+def proposal_lines(state: State, task: Lines) -> bytes:
+    """Proposals as lines of JSON."""
+    relation, (table, probability), explain = task
+    entities = state.graph.entities
+    heads = [entities[head] for head in table.heads.tolist()]
+    tails = [entities[tail] for tail in table.tails.tolist()]
+    probabilities = [None] * len(heads) if probability is None else probability.tolist()
     lines = []
-    for entity, all_found in zip(batch.entities.tolist(), found_for_each, strict=True):
-        known = set(state.graph.answers(entity, batch.relation).tolist())
-        found = all_found if allowed is None else _only(all_found, allowed, known)
-        for answer in _new_answers(state, batch, entity, known, found, candidates):
-            record = _record(state, answer, exact=found.exact, explain=wanted.explain)
-            lines.append(json.dumps(record, ensure_ascii=False) + "\n")
+    for place, head in enumerate(heads):
+        record: dict[str, Any] = {
+            "head": head,
+            "relation": state.graph.relations[relation_of(relation)],
+            "tail": tails[place],
+            "probability": probabilities[place],
+            "tail_score": float(table.tail_scores[place]),
+            "head_score": float(table.head_scores[place]),
+            "exact": bool(table.are_exact[place]),
+        }
+        if explain:
+            record["reason"] = _first_reason(state, relation, table, place, record)
+        lines.append(json.dumps(record, ensure_ascii=False) + "\n")
     return "".join(lines).encode()
 
 
-def _of_type(state: State, of_type: str) -> Ids:
-    """The entities of a type, sorted."""
+def better_explained(record: dict[str, Any]) -> Answer:
+    """A proposal as an answer to (head, relation, ?), to be explained.
 
-    def entities() -> Ids:
-        names = entities_of_type(state.graph, state.descriptions, of_type)
-        found = [state.graph.entities.find(name) for name in names]
-        return np.sort(ids(entity for entity in found if entity is not None))
-
-    return state.derived(("ids of type", of_type), entities)
-
-
-def _only(found: Found, allowed: Ids, known: set[int]) -> Found:
-    """The allowed answers, and the best new one: it alone has the probability of a first answer.
-
-    allowed  the entities that may be proposed, sorted
-    known    the answers that are facts already
+    If it scores much more as an answer to (?, relation, tail), it is an answer to that.
     """
-    is_kept = np.isin(found.entities, allowed)
-    is_new = ~np.isin(found.entities, ids(known))
-    best_new = np.flatnonzero(is_new)[:1]
-    is_kept[best_new] = True
-    return found._replace(
-        entities=found.entities[is_kept], scores=found.scores[is_kept]
+    is_tail = MUCH_MORE * record["tail_score"] >= record["head_score"]
+    return Answer(
+        asked=record["head" if is_tail else "tail"],
+        relation=record["relation"],
+        inverse=not is_tail,
+        entity=record["tail" if is_tail else "head"],
+        score=record["tail_score" if is_tail else "head_score"],
+        rank=0,
+        known=False,
+        probability=record["probability"],
     )
-
-
-def uncalibrated_probability(settings: Settings, score: float) -> float | None:
-    """The probability of an answer: 1 - exp(-score) if evidence is combined by noisy-or.
-
-    The extra strength of a decisive path type is removed first. For a calibrated probability, a
-    case base must be tuned. Other combinations give no probability.
-    """
-    if settings.combination != "noisy-or":
-        return None
-    decisive_score = -log1p(-settings.decisive) if settings.decisive < 1 else inf
-    if score > decisive_score:
-        score = decisive_score + (score - decisive_score) / (
-            1 + kernels.DECISIVE_FACTOR
-        )
-    return -expm1(-score)
-
-
-def first_reasons(
-    state: State,
-    answer: Answer,
-    hidden: int = NOTHING_HIDDEN,
-    most: int = 1,
-) -> list[str]:
-    """The most important reasons for an answer, in words.
-
-    hidden  a known answer to treat as unknown, so that it is not evidence for itself; -1 for none
-    """
-    graph = state.graph
-    entity = graph.entities.find(answer.asked)
-    found = graph.entities.find(answer.entity)
-    relation = graph.relations.find(answer.relation)
-    if entity is None or found is None or relation is None:
-        return []
-    direction = backward(relation) if answer.inverse else forward(relation)
-    why = reasons(state, Query(entity, direction), found, hidden)
-    return [reason.sentence(answer) for reason in islice(why, most)]
 
 
 def chosen_directions(
@@ -234,93 +274,129 @@ def chosen_directions(
     return [forward(relation) for relation in chosen]
 
 
-def _new_answers(
+def _proposals(
     state: State,
-    batch: Batch,
-    entity: int,
-    known: set[int],
-    found: Found,
-    candidates: set[int | None] | None,
-) -> list[Answer]:
-    """The best answers to a question that are not facts yet and are probable enough.
+    relation: int,
+    tasks: list[AskTask],
+    parts: list[NewAnswerTable],
+    wanted: Wanted,
+    executor: Executor,
+) -> ScoredPairs:
+    """The pairs of a relation to propose, the most believed first."""
+    ahead: list[NewAnswerTable] = []
+    back: list[NewAnswerTable] = []
+    for task, part in zip(tasks, parts, strict=True):
+        (ahead if task.direction == relation else back).append(part)
+    best = wanted.best if wanted.at_most is None else None
+    least = Least(wanted.min_probability, best)
+    pairs = scored_pairs(state, relation, ahead, back, least, executor)
+    order = best_first(state, pairs)
+    if wanted.at_most is not None:
+        heads = pairs.table.heads[order].tolist()
+        tails = pairs.table.tails[order].tolist()
+        order = order[at_most_per_entity(heads, tails, wanted.at_most)]
+    order = order[: wanted.best_of_relation]
+    probability = None if pairs.probability is None else pairs.probability[order]
+    return ScoredPairs(pairs.table.at(order), probability)
 
-    candidates  the entities that may be proposed; all if None
+
+def _questions(
+    state: State, relation: int, wanted: Wanted, allowed: Allowed
+) -> Iterator[AskTask]:
+    """All questions about a relation that are worth asking: for tails, then for heads."""
+    top = wanted.top if allowed.candidates is None else ALL
+    for direction in (relation, inverse(relation)):
+        is_ahead = direction == relation
+        heads, tails = _sides(state, relation, wanted, allowed)
+        asked, answers = (heads, tails) if is_ahead else (tails, heads)
+        limits = _limits(state, relation, allowed, answers, is_ahead=is_ahead)
+        entities = state.profiles.worth_asking(direction)
+        if asked is not None:
+            entities = np.intersect1d(entities, asked)
+        if limits.pairs is not None:
+            in_pairs = limits.pairs // len(state.graph.entities)
+            entities = np.intersect1d(entities, in_pairs).astype(np.int32)
+        yield from questions_about(state, direction, entities, top, limits)
+
+
+def _question_count(
+    state: State, relation: int, wanted: Wanted, allowed: Allowed
+) -> int:
+    tasks = _questions(state, relation, wanted, allowed)
+    return sum(len(task.entities) for task in tasks)
+
+
+def _sides(
+    state: State, relation: int, wanted: Wanted, allowed: Allowed
+) -> tuple[Ids | None, Ids | None]:
+    """The only heads and tails of a relation, sorted; None for all."""
+    heads = allowed.heads
+    if wanted.lacking:
+        all_entities = np.arange(len(state.graph.entities), dtype=np.int32)
+        having = state.graph.edges(relation).heads
+        heads = np.setdiff1d(all_entities if heads is None else heads, having)
+    return heads, allowed.tails
+
+
+def _limits(
+    state: State,
+    relation: int,
+    allowed: Allowed,
+    answers: Ids | None,
+    *,
+    is_ahead: bool,
+) -> AllowedAnswers:
+    """Which answers to questions about a relation are allowed.
+
+    is_ahead  whether they are for tails
     """
-    query = (state.graph.entities[entity], batch.relation)
-    new = named_answers(
-        state, query, found.pairs(), known, exclude=True, candidates=candidates
+
+    def numbers(pairs: PairSet) -> Counts:
+        heads, tails = pairs.of(relation_of(relation))
+        asked, found = (heads, tails) if is_ahead else (tails, heads)
+        return np.unique(pair_numbers(asked, found, len(state.graph.entities)))
+
+    candidates = allowed.candidates
+    heads, _, tails = state.graph.rows(relation).T
+    return AllowedAnswers(
+        answers=answers,
+        either=allowed.either,
+        pairs=None if candidates is None else numbers(candidates),
+        excluded=numbers(allowed.exclude),
+        loops=bool((heads == tails).any()),
     )
-    best = new[: batch.wanted.top]
-    return [
-        answer for answer in best if _is_probable(state.settings, answer, batch.wanted)
-    ]
 
 
-def _is_probable(settings: Settings, answer: Answer, wanted: Wanted) -> bool:
-    its_probability = _probability(settings, answer)
-    return its_probability is None or its_probability >= wanted.min_probability
+def _lines(relation: int, pairs: ScoredPairs, wanted: Wanted) -> Iterator[Lines]:
+    table, probability = pairs
+    for start in range(0, len(table.heads), LINES_AT_ONCE):
+        some = slice(start, start + LINES_AT_ONCE)
+        probability_of_some = None if probability is None else probability[some]
+        yield Lines(
+            relation, ScoredPairs(table.at(some), probability_of_some), wanted.explain
+        )
 
 
-def _probability(settings: Settings, answer: Answer) -> float | None:
-    """The calibrated probability if tuned, else the one from the score."""
-    if answer.probability is not None:
-        return answer.probability
-    return uncalibrated_probability(settings, answer.score)
+def _first_reason(
+    state: State, relation: int, table: PairTable, place: int, record: dict[str, Any]
+) -> str:
+    """The most important reason for a proposal, in words."""
+    answer = better_explained(record)
+    head = int(table.heads[place])
+    tail = int(table.tails[place])
+    if answer.inverse:
+        why = reasons(state, Query(tail, inverse(relation)), head)
+    else:
+        why = reasons(state, Query(head, relation), tail)
+    first = next(iter(why), None)
+    return "" if first is None else first.sentence(answer)
 
 
-def _record(
-    state: State, answer: Answer, *, exact: bool, explain: bool
-) -> dict[str, Any]:
-    """A proposed fact and its support, for JSON."""
-    head = answer.entity if answer.inverse else answer.asked
-    tail = answer.asked if answer.inverse else answer.entity
-    record: dict[str, Any] = {
-        "head": head,
-        "relation": answer.relation,
-        "tail": tail,
-        "asked": "head" if answer.inverse else "tail",
-        "score": answer.score,
-        "probability": _probability(state.settings, answer),
-        "rank": answer.rank,
-        "exact": exact,
-    }
-    if explain:
-        record["reason"] = first_reasons(state, answer)[0]
-    return record
-
-
-def _batches(state: State, relations: list[int], wanted: Wanted) -> Iterator[Batch]:
-    """All questions worth asking, in the order of names."""
-    names = state.graph.entities
-    found = [names.find(name) for name in wanted.entities]
-    named = ids(entity for entity in found if entity is not None)
-    # A task does not need them.
-    without_names = replace(wanted, relations=(), entities=())
-    for relation in relations:
-        entities = _worth_asking(state, relation)
-        if wanted.entities:
-            entities = np.intersect1d(entities, named)
-        if wanted.lacking:
-            entities = np.setdiff1d(entities, state.graph.edges(relation).heads)
-        name_ranks = names.ranks()[entities]
-        in_name_order = entities[np.argsort(name_ranks)]
-        for start in range(0, len(in_name_order), AT_ONCE):
-            some = in_name_order[start : start + AT_ONCE]
-            yield Batch(relation, some, without_names)
-
-
-def _worth_asking(state: State, relation: int) -> Ids:
-    """The entities that share some relation with an entity that has this one."""
-    profiles = state.profiles
-    having_it = profiles.having(relation).tolist()
-    their_relations = _union([profiles.relations(profile) for profile in having_it])
-    similar = _union([profiles.having(other) for other in their_relations.tolist()])
-    members = [profiles.members(profile) for profile in similar.tolist()]
-    return np.concatenate([ids(), *members])
-
-
-def _union(parts: list[Ids]) -> Ids:
-    return np.unique(np.concatenate([ids(), *parts]))
+def _of_type(state: State, of_type: str) -> Ids:
+    """The entities of a type, sorted."""
+    names = entities_of_type(state.graph, state.descriptions, of_type)
+    found = [state.graph.entities.find(name) for name in names]
+    return np.sort(ids(entity for entity in found if entity is not None))
 
 
 def _check_known(kind: str, names: tuple[str, ...], known: Names) -> None:

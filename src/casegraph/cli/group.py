@@ -46,7 +46,7 @@ SUMMARIES = {
         "ask": "Answer a question, or all questions in a file.",
         "explain": "Explain an answer, and find what would change it.",
         "complete": "Propose missing facts.",
-        "audit": "List the facts with the least support.",
+        "audit": "List the facts that are the least probable by the others.",
     },
     "Keep a store": {
         "build": "Create a store from files of facts.",
@@ -63,6 +63,7 @@ SUMMARIES = {
         "mcp": "Offer a store to language models as tools.",
     },
     "Measure and repeat": {
+        "trust": "Measure how good proposed facts are.",
         "split": "Split facts into train, valid and test.",
         "evaluate": "Rank held-out facts, and print the metrics.",
         "datasets": "List and fetch published data sets.",

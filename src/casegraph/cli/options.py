@@ -112,6 +112,14 @@ def with_settings(command: Callable[..., None]) -> Callable[..., None]:
     return choosing
 
 
+missing = click.option(
+    "--missing",
+    type=click.FloatRange(min=0),
+    metavar="M",
+    help="Assume that the graph lacks M facts for each that it has; by default as tuned, or 0.1.",
+)
+
+
 def with_reading(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options that say how to read files of facts, as a function of the source.
 
@@ -231,4 +239,4 @@ head = click.option(
 
 def names_of(file: BinaryIO) -> list[str]:
     """The names in a file, one a line."""
-    return file.read().decode(errors="surrogateescape").splitlines()
+    return file.read().decode("utf-8-sig", errors="surrogateescape").splitlines()

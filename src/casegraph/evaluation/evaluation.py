@@ -9,7 +9,7 @@ Facts and questions are rows of indices into sorted lists of names, so that noth
 order of lines in a file. The indices become ids of the graph only when the graph is queried.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -24,13 +24,14 @@ import numpy as np
 from casegraph.answering.ranking import Ranks, Targets, distinct, filtered_ranks
 from casegraph.answering.state import State
 from casegraph.casebase import CaseBase
-from casegraph.errors import InvalidSettings, NotABenchmark, several
+from casegraph.errors import InvalidSettings, NotABenchmark, UnknownName, several
 from casegraph.evaluation.catalogue import located
+from casegraph.evaluation.cells import Cell, KnownBefore, cells, known_before
 from casegraph.evaluation.datasets import Benchmark
 from casegraph.evaluation.intervals import Interval, bootstrap
 from casegraph.evaluation.plots import Bar, picture, ranks_panel, relations_panel
 from casegraph.evaluation.ranking import TIES, metrics
-from casegraph.evaluation.reliability import Reliability, first_answers
+from casegraph.evaluation.splitting import SHARE, hold_out
 from casegraph.execution.executor import HERE, Executor
 from casegraph.formats.registry import read_facts
 from casegraph.frames import Tabular
@@ -38,6 +39,7 @@ from casegraph.graph.arrays import Flags, Ids, ids, rows_with
 from casegraph.graph.change import NO_ROWS
 from casegraph.graph.directions import backward, forward, is_inverse, relation_of
 from casegraph.graph.facts import Fact
+from casegraph.graph.graph import Graph
 from casegraph.graph.names import Names
 from casegraph.graph.rows import RowReader
 from casegraph.running import Show, peak_memory, quiet
@@ -58,6 +60,7 @@ def evaluate(  # noqa: PLR0913
     graph_split: str | Path | None = None,
     sides: Sides = "both",
     limit: int | None = None,
+    relations: Sequence[str] = (),
     tune: bool = False,
     held_out: bool = True,
     keep_length: bool = False,
@@ -66,13 +69,15 @@ def evaluate(  # noqa: PLR0913
 ) -> "Evaluation":
     """Ask for every fact of a split, and rank the answers.
 
-    benchmark    a folder, or the name of a data set, or frames and other facts (`Benchmark.of`)
+    benchmark    a folder, or the name of a data set, or frames and other facts (`Benchmark.of`); or
+                 a file of facts or a store, of which a tenth is asked for (`benchmark_of`)
     settings     how to answer; by default `Settings()`
     split        the facts to ask for
     graph_split  the facts to answer from: a split, or the path of a file of facts or of a store;
                  by default the graph of the benchmark (see `Benchmark.graph`)
     sides        which end of a fact to ask for
     limit        the number of facts to ask for, spread evenly over the sorted split
+    relations    ask only for facts of these relations; by default, of all
     tune         whether to tune the settings to the graph first
     held_out     whether tuning asks for the validation facts, if there are any and they are neither
                  asked for nor answered from; else for facts of the graph
@@ -81,7 +86,7 @@ def evaluate(  # noqa: PLR0913
     """
     _check(sides, limit)
     if isinstance(benchmark, str | PathLike):
-        benchmark = Benchmark.open(located(Path(benchmark)))
+        benchmark = _opened(located(Path(benchmark)))
     if not isinstance(benchmark, Benchmark):
         expected = "a folder, or Benchmark.of(train=…, test=…)"
         raise InvalidSettings("benchmark", benchmark, expected)
@@ -90,7 +95,7 @@ def evaluate(  # noqa: PLR0913
 
     with _phase(phases, "read"):
         files = read_files(benchmark, split, source, show)
-        questions = questions_of(files, split, sides, limit)
+        questions = questions_of(files, split, sides, limit, relations)
         known = directed(files.known, sides)
     with _phase(phases, "build"):
         case_base = CaseBase(settings or Settings())
@@ -112,12 +117,10 @@ def evaluate(  # noqa: PLR0913
     with _phase(phases, "rank"):
         tasks = tasks_of(state, questions, known)
         ranks = ranked(state, tasks, executor, show)
-    reliability = None
-    if state.settings.tuning is not None:
-        with _phase(phases, "calibrate"):
-            firsts = executor.each(state, first_answers, tasks)
-            reliability = Reliability.joined(list(firsts))
 
+    relations_in_graph = ids_of_relations(state, questions)
+    rows = questions.rows.copy()
+    rows[:, 1:] = ids_of_entities(state, questions.entities)[rows[:, 1:]]
     return Evaluation(
         benchmark=benchmark.name,
         split=split,
@@ -128,7 +131,7 @@ def evaluate(  # noqa: PLR0913
         questions=questions,
         ranks=ranks,
         phases=phases,
-        reliability=reliability,
+        known=known_before(state.graph, rows, relations_in_graph),
     )
 
 
@@ -192,8 +195,8 @@ class Evaluation(Tabular):
     facts        the number of its facts
     ranks        the ranks of the targets, in the order of `questions`
     phases       "read" the files, "build" the graph and its profiles, "tune" the settings if that
-                 was asked for, "count" path types, "rank" targets, "calibrate" if tuned
-    reliability  predicted probabilities of first answers and whether they were right, if tuned
+                 was asked for, "count" path types, "rank" targets
+    known        what the graph knows of each question: see `cells`
     """
 
     benchmark: str
@@ -205,7 +208,7 @@ class Evaluation(Tabular):
     questions: Questions
     ranks: Ranks
     phases: dict[str, Phase]
-    reliability: Reliability | None = None
+    known: KnownBefore
 
     def __repr__(self) -> str:
         asked = several(len(self.questions.rows), "question")
@@ -265,16 +268,19 @@ class Evaluation(Tabular):
         return records
 
     def svg(self) -> str:
-        """A picture: the MRR of relations, ranks, and reliability if there are probabilities."""
+        """A picture: the MRR of relations, and ranks."""
         bars = []
         for name, is_asked in self.questions.by_relation():
             ranks = self.ranks.realistic[is_asked]
             mrr = float(np.mean(1 / ranks))
             bars.append(Bar(name, len(ranks), mrr))
         panels = [relations_panel(bars), ranks_panel(self.ranks.realistic)]
-        if self.reliability is not None:
-            panels.append(self.reliability.panel())
         return picture(panels)
+
+    @property
+    def cells(self) -> list[Cell]:
+        """The MRR by what the graph knows of the entity asked about and of the answer."""
+        return cells(self.known, self.ranks.realistic)
 
     @property
     def queries_per_second(self) -> float:
@@ -286,7 +292,6 @@ class Evaluation(Tabular):
         metrics_by_relation = (
             {"by_relation": dict(self.by_relation)} if by_relation else {}
         )
-        reliability = self.reliability
         return {
             "benchmark": self.benchmark,
             "split": self.split,
@@ -299,7 +304,7 @@ class Evaluation(Tabular):
             "distinct_queries": self.questions.distinct,
             "ties": dict(TIES),
             "metrics": dict(self.metrics),
-            "calibration_error": None if reliability is None else reliability.errors,
+            "cells": [cell._asdict() for cell in self.cells],
             **metrics_by_relation,
             "phases": {name: asdict(phase) for name, phase in self.phases.items()},
             "queries_per_second": self.queries_per_second,
@@ -364,11 +369,42 @@ def read_files(
     return Files(entities, relations, sorted_rows)
 
 
+def benchmark_of(name: str, facts: Iterable[tuple[str, str, str]]) -> Benchmark:
+    """A benchmark of facts that are not split: a tenth of them is `test`, the others are `train`.
+
+    Which facts are asked for depends only on their names (`splitting.hold_out`).
+    """
+    graph = Graph.of(facts)
+    held_out = hold_out(graph, SHARE)
+    if not len(held_out.rows):
+        problem = "expected facts that can be held out, found none"
+        raise NotABenchmark(
+            name, f"{problem}: an entity or relation needs another fact"
+        )
+    train = list(held_out.graph.facts())
+    return Benchmark.of(
+        name=name, train=train, test=list(graph.facts_in(held_out.rows))
+    )
+
+
 def questions_of(
-    files: Files, split: str, sides: Sides, limit: int | None
+    files: Files,
+    split: str,
+    sides: Sides,
+    limit: int | None,
+    relations: Sequence[str] = (),
 ) -> Questions:
-    """The questions for the facts of a split; if limited, for facts spread evenly over it."""
+    """The questions for the facts of a split; if limited, for facts spread evenly over it.
+
+    relations  only their facts; by default all
+    """
     facts = files.rows[split]
+    if relations:
+        places = [_place_of(name, files.relations) for name in relations]
+        facts = facts[np.isin(facts[:, 0], places)]
+    if not len(facts):
+        problem = f"expected facts of {', '.join(relations)} there, found none"
+        raise NotABenchmark(f"the split {split!r}", problem)
     kept = min(limit or len(facts), len(facts))
     chosen = np.arange(kept) * len(facts) // kept
     rows = directed(facts[chosen], sides)
@@ -431,6 +467,20 @@ def _phase(phases: dict[str, Phase], name: str) -> Iterator[None]:
     start = perf_counter()
     yield
     phases[name] = Phase(perf_counter() - start, peak_memory())
+
+
+def _opened(path: Path) -> Benchmark:
+    """The benchmark in a folder, or made of a file of facts or of a store."""
+    if is_store(path) or path.is_file():
+        return benchmark_of(path.name, _facts(path))
+    return Benchmark.open(path)
+
+
+def _place_of(relation: str, relations: list[str]) -> int:
+    """The place of a relation in the list of all."""
+    if relation not in relations:
+        raise UnknownName("relation", relation, relations)
+    return relations.index(relation)
 
 
 def _facts(path: Path) -> Iterable[Fact]:

@@ -5,7 +5,7 @@ A chart has one or more panels side by side:
 
     relations    the MRR of each relation, those with most questions first
     ranks        the share of targets among the first k answers, for every k
-    reliability  how often the first answer is right, against its predicted probability
+    reliability  how often proposed facts are right, against their stated probability
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,7 +19,7 @@ from casegraph.graph.arrays import Floats
 SIDE = 400  # of the plotting area of a panel, in pixels
 MARGIN = 50
 PANEL = SIDE + 2 * MARGIN
-LARGEST_DOT = 14  # the radius of a bin that has all answers
+LARGEST_DOT = 14  # the radius of a bin that has all pairs
 MOST_RELATIONS = 20
 FURTHEST_RANK = 1000
 NAME_LENGTH = 24  # characters of the name of a relation
@@ -29,10 +29,10 @@ GREY = "#888"
 
 
 class Bin(NamedTuple):
-    """Answers of similar probability: number, mean predicted probability, share that is right."""
+    """Pairs of similar probability: number, mean stated probability, share that is right."""
 
-    answers: int
-    predicted: float
+    pairs: int
+    stated: float
     observed: float
 
 
@@ -75,21 +75,19 @@ def picture(panels: Sequence[Panel]) -> str:
 
 
 def reliability_panel(bins: Sequence[Bin], error: float) -> Panel:
-    """A dot for each bin, larger for more answers; on the diagonal, prediction is perfect."""
-    total = sum(answers for answers, _, _ in bins)
+    """A dot for each bin, larger for more pairs; on the diagonal, as many are right as stated."""
+    total = sum(own.pairs for own in bins)
     diagonal = _line([(0, 0), (1, 1)], GREY)
     parts = [_axes(), diagonal, *_shares_across(), *_shares_upwards()]
-    for answers, predicted, observed in bins:
-        radius = max(2.0, LARGEST_DOT * (answers / total) ** 0.5)
-        title = f"{answers:,} answers: predicted {predicted:.3f}, right {observed:.3f}"
+    for pairs, stated, observed in bins:
+        radius = max(2.0, LARGEST_DOT * (pairs / total) ** 0.5)
+        title = f"{pairs:,} pairs: stated {stated:.3f}, right {observed:.3f}"
         parts.append(
-            f'<circle cx="{_x(predicted)}" cy="{_y(observed)}" r="{radius:.1f}" '
+            f'<circle cx="{_x(stated)}" cy="{_y(observed)}" r="{radius:.1f}" '
             f'fill="{COLOUR}"><title>{title}</title></circle>'
         )
-    title = f"{total:,} answers, expected calibration error {error:.3f}"
-    return Panel(
-        title, "probability of the first answer", "how often it is right", parts
-    )
+    title = f"{total:,} pairs, expected calibration error {error:.3f}"
+    return Panel(title, "stated probability", "share that is right", parts)
 
 
 def ranks_panel(ranks: Floats) -> Panel:

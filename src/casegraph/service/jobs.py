@@ -8,7 +8,7 @@ CSV, in a folder that is deleted when the service ends.
 import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from http import HTTPStatus
 from itertools import chain, islice
@@ -20,9 +20,10 @@ from threading import Event, Lock
 from time import monotonic
 from typing import Any
 
-from casegraph.batch.audit import Finding, audit, because
+from casegraph.batch.audit import audit
 from casegraph.batch.completion import Wanted, complete
-from casegraph.batch.proposals import write_proposals
+from casegraph.batch.proposals import ProposalTable, write_proposals
+from casegraph.batch.restrictions import ANY_RELATION, Row
 from casegraph.batch.resumption import remove_finished
 from casegraph.casebase import CaseBase
 from casegraph.errors import CasegraphError
@@ -212,26 +213,31 @@ class JobRunner:
     def _complete(self, work: Work, wanted: CompleteJob, cases: CaseBase) -> None:
         what = Wanted(
             relations=tuple(cases.relation(name) for name in wanted.relations),
+            heads=tuple(cases.entity(name) for name in wanted.heads),
+            tails=tuple(cases.entity(name) for name in wanted.tails),
             entities=tuple(cases.entity(name) for name in wanted.entities),
-            heads=wanted.heads,
+            candidates=_named_pairs(cases, wanted.candidates),
+            exclude=_named_pairs(cases, wanted.exclude),
             lacking=wanted.lacking,
             min_probability=wanted.min_probability,
             top=wanted.top,
             of_type=wanted.of_type,
+            best=wanted.best,
+            at_most=wanted.at_most,
         )
         show = self._show(work)
         lines = work.folder / f"{work.job}.lines"
         try:
             complete(cases, lines, what, show=show)
-            work.rows = write_proposals(
+            table = ProposalTable(
                 cases,
                 lines,
-                work.file("jsonl"),
-                "jsonl",
                 best=wanted.best,
+                at_most=wanted.at_most,
                 explain=wanted.explain,
                 show=show,
             )
+            work.rows = write_proposals(table, work.file("jsonl"), "jsonl")
         finally:
             remove_finished(lines)
         _write_csv(work)
@@ -239,18 +245,27 @@ class JobRunner:
     def _audit(self, work: Work, wanted: AuditJob, cases: CaseBase) -> None:
         show = self._show(work)
         relations = tuple(cases.relation(name) for name in wanted.relations)
-        found = audit(cases, relations=relations, top=wanted.top, show=show)
-        names = [field.name for field in fields(Finding)]
-        columns = [*names, "reasons", "instead_reasons"] if wanted.explain else names
-
-        def rows() -> Iterator[tuple[Any, ...]]:
-            for number, finding in enumerate(found, start=1):
-                row = tuple(asdict(finding).values())
-                yield (*row, *because(cases, finding)) if wanted.explain else row
-                show("explaining", number, len(found))
-
-        work.rows = write_table(work.file("jsonl"), "jsonl", columns, rows())
+        found = audit(
+            cases,
+            relations=relations,
+            top=wanted.top,
+            explain=wanted.explain,
+            show=show,
+        )
+        records = [finding.as_dict() for finding in found]
+        columns = list(records[0]) if records else []
+        rows = (tuple(record.values()) for record in records)
+        work.rows = write_table(work.file("jsonl"), "jsonl", columns, rows)
         _write_csv(work)
+
+
+def _named_pairs(cases: CaseBase, pairs: list[list[str]]) -> tuple[Row, ...]:
+    """Pairs, with a relation or without, as the graph calls them."""
+    rows = []
+    for head, *relation, tail in pairs:
+        between = cases.relation(relation[0]) if relation else ANY_RELATION
+        rows.append((cases.entity(head), between, cases.entity(tail)))
+    return tuple(rows)
 
 
 def _write_csv(work: Work) -> None:

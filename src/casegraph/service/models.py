@@ -73,7 +73,7 @@ class Questions(Model):
 
 
 class Answer(Model):
-    """One answer; `probability` is null if it is known, or if the store is not tuned."""
+    """One answer; `probability` is null if it is known, or if the settings have no belief."""
 
     rank: int
     entity: str
@@ -87,7 +87,7 @@ class Answers(Model):
 
     note      why there are none, or what is doubtful about the question; or empty
     exact     whether the budgets sufficed
-    none      the probability that no new answer of these is right; null if not tuned
+    none      the probability that the graph lacks no answer, however many were asked for
     sequence  the number of the update after which this was so
     """
 
@@ -127,11 +127,13 @@ class Reason(Model):
 
     sentence    the reason as a person reads it, with labels
     short       the same without the names of precedents
-    share       its part of the score; the shares of all reasons add up to it
+    share       its part of the score; the shares of all reasons add up to it. It is negative if the
+                reason speaks against the answer
     part        the same as a part of 1
     count, of   what the sentence counts; docs/explanations.md has their meaning
     paths       some of the paths walked; `more` if there are others
     precedents  those it worked for, and `failures` those it failed for
+    weights     how much each of the precedents speaks for the answer, where it was weighed
     facts       what it rests on: to retract them is to see what they did
     """
 
@@ -152,12 +154,16 @@ class Reason(Model):
     paths: list[Path]
     more: bool
     precedents: list[str]
+    weights: list[float]
     failures: list[str]
     facts: list[Fact]
 
 
 class Neighbour(Model):
-    """An entity like the one asked about: what they share, and what it answers."""
+    """An entity like the one asked about: what they share, and what it answers.
+
+    similarity  from 0 to 1; in an explanation, its weight, which may be negative
+    """
 
     entity: str
     similarity: float
@@ -229,11 +235,13 @@ class MindQuestion(Model):
 
 
 class ChangeOfMind(Model):
-    """The fewest facts without which an answer loses its place.
+    """The fewest facts without which an answer loses its rank, or half of its probability.
 
-    facts        empty if there is no such set, or none was found
-    is_smallest  whether all smaller sets were tried, or all if none was found
-    instead      who would come first then
+    facts             empty if there is no such set, or none was found
+    probability       of the answer now; null if the settings have no belief
+    probability_then  of the answer without these facts
+    instead           who would come first then
+    is_smallest       whether all smaller sets were tried, or all if none was found
     """
 
     question: Question
@@ -242,6 +250,8 @@ class ChangeOfMind(Model):
     sentence: str
     rank: int
     rank_then: int | None
+    probability: float | None
+    probability_then: float | None
     instead: str | None
     is_smallest: bool
     considered: int
@@ -538,23 +548,42 @@ class Change(Model):
 # --- jobs
 
 
+# A head and a tail, with the relation between them or without.
+Pair = Annotated[list[Name], Field(min_length=2, max_length=3)]
+
+
 class CompleteJob(Model):
-    """Propose facts that are missing; `best` keeps only so many, the most probable of all."""
+    """Propose facts that are missing, the most probable first.
+
+    heads, tails  the only heads and tails; all if empty
+    entities      of which the head or the tail must be one; any if empty
+    candidates    the only pairs; all if empty
+    exclude       pairs never to propose
+    lacking       whether heads must be without the relation
+    of_type       the type of tails; any if empty
+    top           how many new answers to each question to consider
+    best          how many to propose
+    at_most       in how many proposals an entity may be; in any number if null
+    """
 
     kind: Literal["complete"]
     relations: Annotated[list[Name], Field(max_length=MAX_ROWS)] = []
+    heads: Annotated[list[Name], Field(max_length=MAX_ROWS)] = []
+    tails: Annotated[list[Name], Field(max_length=MAX_ROWS)] = []
     entities: Annotated[list[Name], Field(max_length=MAX_ROWS)] = []
-    heads: bool = False
+    candidates: Annotated[list[Pair], Field(max_length=MAX_ROWS)] = []
+    exclude: Annotated[list[Pair], Field(max_length=MAX_ROWS)] = []
     lacking: bool = False
     min_probability: Annotated[float, Field(ge=0, le=1)] = 0.5
-    top: Annotated[int, Field(ge=1, le=100)] = 3
+    top: Annotated[int, Field(ge=1, le=100)] = 20
     of_type: Annotated[str, StringConstraints(max_length=MAX_NAME)] = ""
     best: Annotated[int, Field(ge=1, le=100_000)] = 1_000
+    at_most: Annotated[int, Field(ge=1)] | None = None
     explain: bool = True
 
 
 class AuditJob(Model):
-    """List the facts with the least support."""
+    """List the least probable facts; with `explain`, up to three reasons for each."""
 
     kind: Literal["audit"]
     relations: Annotated[list[Name], Field(max_length=MAX_ROWS)] = []

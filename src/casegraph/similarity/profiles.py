@@ -97,6 +97,17 @@ class Profiles:
         """The relations of a profile, sorted."""
         return np.frombuffer(self._relations[profile], dtype=np.int32)
 
+    def worth_asking(self, relation: int) -> Ids:
+        """The entities that share some relation with an entity that has this one.
+
+        For others, no path type and no precedent can support an answer.
+        """
+        having_it = self.having(relation).tolist()
+        their_relations = _union([self.relations(profile) for profile in having_it])
+        similar = _union([self.having(other) for other in their_relations.tolist()])
+        members = [self.members(profile) for profile in similar.tolist()]
+        return np.concatenate([ids(), *members])
+
     def members(self, profile: int) -> Ids:
         """The entities that have a profile, sorted by id."""
         return self._members[profile]
@@ -242,3 +253,7 @@ def _grouped(entities: Ids, profiles: Ids) -> Iterator[tuple[int, Ids]]:
     entities = entities[order]
     for start, end in pairwise(run_bounds(profiles)):
         yield int(profiles[start]), entities[start:end].copy()
+
+
+def _union(parts: list[Ids]) -> Ids:
+    return np.unique(np.concatenate([ids(), *parts]))

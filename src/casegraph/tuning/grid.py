@@ -1,17 +1,17 @@
 """
-The alternatives that tuning chooses from: maximal path lengths, and ways to combine evidence.
+What tuning chooses from: maximal path lengths, how strongly to regularise, which answers to allow.
 
-The default is good everywhere. Each alternative differs from it in a direction that some kind of
-graph prefers: in dense graphs that follow rules the best piece of evidence should decide, in others
-everything should add up; and where entities of a type share facts by coincidence, shared facts
-mislead. Facts that were held out may also be of a kind that the graph itself cannot show, such as
-only facts between entities that nothing links yet.
+λ of the regression that weighs resemblance follows from how many facts an entity has (`scaled`).
+Facts that were held out may be of a kind that the graph itself cannot show, such as only facts
+between entities that nothing links yet.
 """
 
 from dataclasses import replace
 
+import numpy as np
+
 from casegraph.graph.graph import Graph
-from casegraph.settings import Combination, KindWeights
+from casegraph.settings import Combination
 from casegraph.statistics.path_types import has_room
 
 USUAL_LENGTH = 3  # is counted on every graph
@@ -19,11 +19,14 @@ LONGEST = 5
 # Of a length that is more than usual; counting takes some seconds then.
 MOST_WALKS = 1e10
 
-DISCOUNTS = ((0.05, 0.05), (0.5, 1.0))  # within a kind, and across kinds
-KIND_WEIGHTS = (
-    {"shared_fact": 0.2, "answers_fact": 2.5},
-    {"shared_fact": 1.0, "near_answers": 0.8, "neighbours": 0.4},
-)
+# λ for each fact of a mean entity, and its limits; the weight of precedents as a power of λ. They
+# follow the best λ and weight of a coarse grid on the validation facts of ten graphs
+# (docs/accuracy.md).
+RIDGE_PER_FACT = 2.5
+MIN_RIDGE = 10.0
+MAX_RIDGE = 60.0
+WEIGHT = 0.42
+POWER = 0.63
 
 
 def lengths(graph: Graph) -> list[int]:
@@ -39,20 +42,26 @@ def lengths(graph: Graph) -> list[int]:
     return list(range(USUAL_LENGTH, longest + 1))
 
 
+def scaled(combination: Combination, graph: Graph) -> Combination:
+    """The same with a regression that suits the graph.
+
+    Where entities have many facts, two of them share some by chance: it takes a larger λ to see
+    past that. Scores fall as λ rises, so their weight rises with it.
+    """
+    degrees = graph.degrees()
+    mean = float(degrees.sum()) / max(int(np.count_nonzero(degrees)), 1)
+    ridge = round(min(max(RIDGE_PER_FACT * mean, MIN_RIDGE), MAX_RIDGE), 1)
+    weight = round(WEIGHT * ridge**POWER, 2)
+    return replace(combination, ridge=ridge, precedent_weight=weight)
+
+
 def variants(combination: Combination, *, held_out: bool) -> list[Combination]:
     """The other ways to combine evidence; all walk as far as this one.
 
     held_out  whether to choose by facts that the graph does not have
     """
-    others = []
-    for discount, across in DISCOUNTS:
-        others.append(replace(combination, discount=discount, across=across))
-    for weights in KIND_WEIGHTS:
-        kinds: KindWeights = replace(combination.kinds, **weights)
-        others.append(replace(combination, kinds=kinds))
-    if held_out:
-        others.append(replace(combination, linked=False))
-    return [variant for variant in others if variant != combination]
+    only_one_link = replace(combination, linked=False)
+    return [only_one_link] if held_out and combination.linked else []
 
 
 def _is_quick(graph: Graph, length: int) -> bool:

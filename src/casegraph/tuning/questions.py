@@ -21,7 +21,6 @@ import numpy as np
 
 from casegraph.answering.query import answers
 from casegraph.graph.directions import inverse
-from casegraph.tuning.calibration import Observed
 
 FIRST = 10  # answers of a question that are looked at
 MOST_ALIKE = 3  # how often the same question is asked, each time for another answer
@@ -120,25 +119,6 @@ class Questions:
         for first in range(0, len(ordered), AT_ONCE):
             last = min(first + AT_ONCE, len(ordered))
             yield ordered.at(np.arange(first, last))
-
-    def observed(self, given: FirstAnswers, graph: Graph) -> Observed:
-        """What calibration learns from: the answers that were given to these questions."""
-        known_counts = []
-        entities = self.entities.tolist()
-        directions = self.directions.tolist()
-        for entity, direction in zip(entities, directions, strict=True):
-            known = len(graph.answers(entity, direction))
-            if not self.in_graph:
-                known += 1  # the one that was held out
-            known_counts.append(known)
-        known_of_question = np.array(known_counts, dtype=np.int64)
-        return Observed(
-            directions=self.directions[given.questions].astype(np.int64),
-            scores=given.scores,
-            is_first=given.ranks == 1,
-            is_asked=given.is_asked,
-            known=known_of_question[given.questions],
-        )
 
     def reciprocal_ranks(self, given: FirstAnswers) -> Floats:
         """Of each answer asked for; 0 if it is not among the first."""

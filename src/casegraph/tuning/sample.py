@@ -15,19 +15,21 @@ from hashlib import blake2b
 import numpy as np
 import numpy.typing as npt
 
-from casegraph.graph.arrays import Ids
+from casegraph.graph.arrays import Floats, Ids
 from casegraph.graph.change import NO_ROWS
-from casegraph.graph.directions import forward, relation_of
+from casegraph.graph.directions import forward, is_inverse, relation_of
 from casegraph.graph.graph import Graph
 
 ONE_IN = 20  # of the facts of a graph, one in 20 is asked for,
 MOST = 1_500  # but at most this many
 LEAST = 500  # and at least this many,
-MOST_SHARE = 10  # but never more than one fact in 10
+MOST_SHARE = 10  # but never more than one fact in 10,
+SMALLEST = 200  # unless the sample would be smaller than this
 USUAL_WORK = 10_000  # of a question; where it is more, the sample is smaller
-LEAST_FACTS = 200  # smaller graphs are not tuned: too few questions
-# Fewer facts that are given are not used: own facts are at least as many.
-LEAST_GIVEN = 1_000
+LEAST_FACTS = 30  # smaller graphs are not tuned: too few questions
+LEAST_GIVEN = (
+    100  # fewer facts that are given are not used: facts of the graph say more
+)
 
 Digests = npt.NDArray[np.uint64]
 
@@ -40,8 +42,8 @@ def own_sample(graph: Graph) -> Ids:
     directions = [forward(relation) for relation in range(len(graph.relations))]
     rows = [graph.rows(direction) for direction in directions]
     all_rows = np.concatenate([NO_ROWS, *rows])
-    facts = _by_digest(graph, all_rows)
-    at_least = min(LEAST, len(facts) // MOST_SHARE)
+    facts = by_digest(graph, all_rows)
+    at_least = min(LEAST, max(len(facts) // MOST_SHARE, min(len(facts), SMALLEST)))
     at_most = min(MOST, len(facts) // ONE_IN)
     wanted = max(int(affordable(graph) * at_most), at_least)
 
@@ -66,8 +68,8 @@ def given_sample(graph: Graph, facts: Iterable[tuple[str, str, str]]) -> Ids:
         if (head_name, relation_name, tail_name) not in graph:
             rows.add((head, forward(relation), tail))
     new = np.array(list(rows), dtype=np.int32).reshape(-1, 3)
-    in_order = _by_digest(graph, new)
-    most = max(int(affordable(graph) * MOST), LEAST_GIVEN)
+    in_order = by_digest(graph, new)
+    most = max(int(affordable(graph) * MOST), LEAST)
     return in_order[:most]
 
 
@@ -91,7 +93,7 @@ def affordable(graph: Graph) -> float:
     return min(1.0, USUAL_WORK / max(work, 1.0))
 
 
-def _by_digest(graph: Graph, facts: Ids) -> Ids:
+def by_digest(graph: Graph, facts: Ids) -> Ids:
     """Facts in the order of digests; ties (very unlikely) in the order of names."""
     heads, directions, tails = facts.T
     relations = relation_of(directions)
@@ -107,6 +109,22 @@ def _by_digest(graph: Graph, facts: Ids) -> Ids:
     order = np.lexsort((*by_name, digests))
     ordered: Ids = facts[order]
     return ordered
+
+
+class PairDigests:
+    """A number from 0 to 1 for pairs of entities, which depends on nothing but names."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._entities = _digests(graph.entities.names)
+        self._relations = _digests(graph.relations.names)
+
+    def of(self, direction: int, entities: Ids, others: Ids) -> Floats:
+        """The numbers of the pairs (entities[i], direction, others[i])."""
+        of_relation = self._relations[[relation_of(direction)]]
+        of_direction = _mixed(of_relation + np.uint64(is_inverse(direction)))
+        digests = _mixed(of_direction + self._entities[entities])
+        digests = _mixed(digests + self._entities[others])
+        return digests.astype(np.float64) / 2.0**64
 
 
 def _digests(names: Iterable[str]) -> Digests:

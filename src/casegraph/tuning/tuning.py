@@ -2,8 +2,8 @@
 Tuning: ask a graph for facts that it has, or that are given, and choose what answers best.
 
 The graph is counted once, and the questions about a sample of facts (`sample`) are ranked with each
-alternative of `grid`. The maximal path length is chosen first, then how to combine evidence
-(`choice`), the same for all relations. Then scores are calibrated to probabilities (`calibration`).
+alternative of `grid`. The maximal path length is chosen first, then which answers to allow
+(`choice`), the same for all relations. Then belief is fitted to facts and open pairs (`fitting`).
 
 The choice depends only on the facts, not on their order, on a clock, or on where the questions are
 asked: an executor (`execution.executor`) asks them, and their answers come back in a fixed order.
@@ -20,10 +20,11 @@ from casegraph.execution.executor import HERE, Executor
 from casegraph.graph.arrays import Floats, Ids
 from casegraph.graph.graph import Graph
 from casegraph.running import Show, quiet
-from casegraph.settings import Combination, Tuning
+from casegraph.settings import Belief, Combination, Tuning
 from casegraph.tuning import grid
-from casegraph.tuning.calibration import calibrated
 from casegraph.tuning.choice import best_unless_by_chance, better, better_so_far
+from casegraph.tuning.fitting import fitted
+from casegraph.tuning.pairs import examples
 from casegraph.tuning.questions import FirstAnswers, Questions, Task, first_answers
 from casegraph.tuning.sample import (
     LEAST_FACTS,
@@ -36,8 +37,7 @@ from casegraph.tuning.sample import (
 TO_CHOOSE_BY = 400  # questions
 LEAST_TO_CHOOSE_BY = 100  # where fewer can be afforded, the usual combination stays
 FIRST_ROUND = 100  # questions by which alternatives are compared first
-# To rank questions.
-MOST_WAYS = grid.LONGEST + len(grid.DISCOUNTS) + len(grid.KIND_WEIGHTS) + 1
+MOST_WAYS = grid.LONGEST + 1  # to rank questions
 
 
 def tuned(
@@ -91,23 +91,21 @@ def tuned(
         usual = best_length(bench, lengths, count)
         combination = best_combination(bench, usual, count)
     else:
-        combination = replace(counted.settings.combined, longest=max(lengths))
-    answers = bench.answers(combination, len(questions))
-    curves = calibrated(questions.observed(answers, graph))
-    show("tuning", MOST_WAYS, MOST_WAYS)
-    if curves is None:
-        return untuned
-
+        usual = grid.scaled(counted.settings.combined, graph)
+        combination = replace(usual, longest=max(lengths))
     tuning = Tuning(
         combination=combination,
-        calibrations=curves.by_known,
-        missing=curves.missing,
+        belief=Belief(),
         facts=len(graph),
         sample=len(sample),
         held_out=not in_graph,
     )
     chosen = settings.but(max_length=combination.longest, tuning=tuning)
-    return counted.answering_by(chosen)
+    state_to_fit = counted.answering_by(chosen)
+    executor.count(state_to_fit, list(range(graph.directions)), show)
+    belief = fitted(examples(state_to_fit, sample, in_graph, executor))
+    show("tuning", MOST_WAYS, MOST_WAYS)
+    return state_to_fit.answering_by(chosen.but(tuning=replace(tuning, belief=belief)))
 
 
 def _sample(
@@ -136,11 +134,6 @@ class Bench:
         self._show = show
         self._asked: dict[Combination, int] = {}
         self._answers: dict[Combination, list[FirstAnswers]] = {}
-
-    def answers(self, combination: Combination, count: int) -> FirstAnswers:
-        """The first answers to so many of the questions at least."""
-        self._ask([combination], count)
-        return FirstAnswers.joined(self._answers[combination])
 
     def ranks(self, combinations: Sequence[Combination], count: int) -> list[Floats]:
         """The reciprocal ranks of the answers asked for, of so many questions."""
@@ -178,7 +171,7 @@ def best_length(bench: Bench, lengths: list[int], count: int) -> Combination:
     lengths  to choose from; the first stays unless another is clearly better
     count    of questions to choose by
     """
-    combined = bench.state.settings.combined
+    combined = grid.scaled(bench.state.settings.combined, bench.state.graph)
     by_length = [replace(combined, longest=length) for length in lengths]
     ranks = bench.ranks(by_length, count)
     best = best_unless_by_chance(ranks, usual=0)

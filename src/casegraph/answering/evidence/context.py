@@ -9,6 +9,7 @@ from casegraph.graph.directions import inverse
 from casegraph.statistics.path_types import PathType, unpacked
 
 if TYPE_CHECKING:
+    from casegraph import kernels
     from casegraph.answering.query import WalkLists
     from casegraph.answering.state import State
     from casegraph.graph.arrays import Floats, Ids
@@ -19,17 +20,15 @@ if TYPE_CHECKING:
 class Piece:
     """A piece of evidence, as the kernels give it.
 
-    kind            its index in `kinds.KINDS`
-    relation, tail  the shared fact, or -1
-    place           of a path type: its index in the list that was walked
-    count, of       as in `Reason`; of a path type, `count` is 1 if the slot of the answer is taken
-    worth           as in `Reason`
-    strength        −log(1 − worth), and more for a decisive path type
+    kind       its index in `kinds.KINDS`
+    place      of a path type: its index in the list that was walked
+    count, of  as in `Reason`; of a path type, `count` is 1 if the slot of the answer is taken
+    worth      as in `Reason`
+    strength   −log(1 − worth), and more for a decisive path type; of resemblance, `worth` times
+               `Settings.precedent_weight`
     """
 
     kind: int
-    relation: int
-    tail: int
     place: int
     count: int
     of: int
@@ -37,14 +36,11 @@ class Piece:
     strength: float
 
 
-class Nearest(NamedTuple):
-    """The entities most like the query entity that have the relation, most similar first.
-
-    Empty if the settings use no evidence but path types.
-    """
+class Weighted(NamedTuple):
+    """Entities and how much each counts, largest weight first; a weight may be negative."""
 
     entities: Ids
-    similarities: Floats
+    weights: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,21 +49,32 @@ class AnswerContext:
 
     found    the entity that is the answer
     hidden   a known answer that is treated as unknown, or -1
-    nearest  the entities most like the query entity
+    nearest  the entities most like the query entity that have the relation; none if the settings
+             use no evidence but path types
     lists    the path types that were walked
+    kernel   their form in the kernels
     """
 
     state: State
     query: Query
     found: int
     hidden: int
-    nearest: Nearest
+    nearest: Weighted
     lists: WalkLists
+    kernel: kernels.RelationQuery
 
     @property
     def graph(self) -> Graph:
         """The facts."""
         return self.state.graph
+
+    @property
+    def kernel_arguments(
+        self,
+    ) -> tuple[kernels.RelationQuery, int, int, int, kernels.Workspaces]:
+        """What kernels take that look at one answer."""
+        entity = self.query.entity
+        return self.kernel, entity, self.hidden, self.found, self.state.workspaces
 
     def known_answers(self) -> Ids:
         """The answers of the query that are facts already."""
@@ -77,27 +84,14 @@ class AnswerContext:
         """The entities that have the answer."""
         return self.graph.answers(self.found, inverse(self.query.relation))
 
-    def with_fact(self, piece: Piece) -> Ids:
-        """The entities that have the fact of a piece of evidence."""
-        return self.graph.answers(piece.tail, inverse(piece.relation))
-
     def path_type(self, piece: Piece) -> PathType:
         """The path type of a piece of evidence."""
         packed = int(self.lists.types[self.lists.walked[piece.place]])
         return unpacked(packed, self.state.settings.max_length)
 
-    def fact_in_words(self, piece: Piece) -> str:
-        """The fact of a piece of evidence: its relation and tail."""
-        return fact_in_words(self.graph, piece.relation, piece.tail)
-
     def relation_in_words(self) -> str:
         """The query relation by name."""
         return self.graph.relation_name(self.query.relation)
-
-    def names(self, entities: Ids) -> tuple[str, ...]:
-        """These entities by name, sorted, without the query entity and the answer."""
-        is_other = (entities != self.query.entity) & (entities != self.found)
-        return sorted_names(self.graph, entities[is_other])
 
 
 def fact_in_words(graph: Graph, relation: int, tail: int) -> str:

@@ -36,6 +36,8 @@ def shared_fact_rows(graph: Graph, first: int, second: int) -> Iterator[FactRow]
     """The facts that two entities share; each gives two rows, one for each of the entities."""
     for direction in range(graph.directions):
         of_first = graph.answers(first, direction)
+        if not len(of_first):
+            continue
         of_second = graph.answers(second, direction)
         common = np.intersect1d(of_first, of_second)
         for tail in in_name_order(graph, common):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from casegraph import kernels
-from casegraph.answering.evidence.context import AnswerContext, Nearest, Piece
+from casegraph.answering.evidence.context import AnswerContext, Piece, Weighted
 from casegraph.answering.query import UNKNOWN, query_for_evidence
 from casegraph.graph.arrays import ids
 
@@ -37,20 +37,19 @@ def gathered_evidence(
     offsets, columns = kernels.evidence(
         kernel, entity, list_of_each, ids([hidden]), state.workspaces, found
     )
-    rows = zip(*(column.tolist() for column in columns), strict=True)
-    pieces = [Piece(*row) for row in rows]
+    kind, _, _, *others = (column.tolist() for column in columns)
+    pieces = [Piece(*row) for row in zip(kind, *others, strict=True)]
 
-    nearest = Nearest(ids(), np.zeros(0))
+    nearest = Weighted(ids(), np.zeros(0))
     if state.settings.precedents and query.entity != UNKNOWN:
-        similar = kernels.nearest_entities(
-            kernel, query.entity, hidden, state.workspaces
+        nearest = Weighted(
+            *kernels.nearest_entities(kernel, query.entity, hidden, state.workspaces)
         )
-        nearest = Nearest(*similar)
 
     gathered = []
     for answer, (start, end) in zip(
         found.tolist(), pairwise(offsets.tolist()), strict=True
     ):
-        context = AnswerContext(state, query, answer, hidden, nearest, lists)
+        context = AnswerContext(state, query, answer, hidden, nearest, lists, kernel)
         gathered.append(AnswerEvidence(context, pieces[start:end]))
     return gathered

@@ -21,10 +21,6 @@ class Habit(EvidenceKind):
 
     name = "habit"
 
-    def precedents(self, context: AnswerContext, piece: Piece) -> tuple[str, ...]:
-        """None by name: there are too many."""
-        return ()
-
     def sentence(self, reason: Reason, answer: Answer) -> str:
         """How many of all others that have the relation have the answer."""
         others = f"{reason.count:,} of all {reason.of:,} others asked “{reason.words}”"

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from casegraph.statistics.path_types import Path, PathType
 
 PATHS_SHOWN = 3
+NEIGHBOURS_TRIED = 20  # the entities most like the query entity
 MAX_PRECEDENTS = 5  # neighbours for which the path type was right
 ANSWERS_TRIED = 8  # of a neighbour, to see whether the path type leads to one of them
 MAX_PATHS = 100  # whose facts are listed
@@ -65,19 +66,8 @@ class Paths(EvidenceKind):
             paths=tuple(paths[:PATHS_SHOWN]),
             more=len(paths) > PATHS_SHOWN,
             slot=slot,
-            precedents=self.precedents(context, piece),
+            precedents=_precedents(context, path_type),
         )
-
-    def precedents(self, context: AnswerContext, piece: Piece) -> tuple[str, ...]:
-        """Some neighbours that the path type led to one of their answers, most similar first."""
-        graph = context.graph
-        path_type = context.path_type(piece)
-        was_right_for = (
-            graph.entities[entity]
-            for entity in context.nearest.entities.tolist()
-            if _leads_to_answer(context, entity, path_type)
-        )
-        return tuple(islice(was_right_for, MAX_PRECEDENTS))
 
     def sentence(self, reason: Reason, answer: Answer) -> str:
         """How often the path type was right: of the ends reached, or else of the walks."""
@@ -106,13 +96,28 @@ class Paths(EvidenceKind):
         graph = context.graph
         path_type = context.path_type(piece)
         loop_free = context.state.settings.loop_free
-        for entity in context.nearest.entities.tolist():
+        for entity in _neighbours(context):
             answers = graph.answers(entity, context.query.relation)
             ends = ends_of(
                 graph, entity, path_type, loop_free=loop_free, budget=MAX_EDGES
             )
             if ends and ends.isdisjoint(answers.tolist()):
                 yield entity
+
+
+def _precedents(context: AnswerContext, path_type: PathType) -> tuple[str, ...]:
+    """Some neighbours that the path type led to one of their answers, most similar first."""
+    was_right_for = (
+        context.graph.entities[entity]
+        for entity in _neighbours(context)
+        if _leads_to_answer(context, entity, path_type)
+    )
+    return tuple(islice(was_right_for, MAX_PRECEDENTS))
+
+
+def _neighbours(context: AnswerContext) -> list[int]:
+    neighbours: list[int] = context.nearest.entities[:NEIGHBOURS_TRIED].tolist()
+    return neighbours
 
 
 def _right_and_reached(

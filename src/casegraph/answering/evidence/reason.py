@@ -10,9 +10,7 @@ from casegraph.answering.rendering import path_with_arrows, precedents_in_words
 if TYPE_CHECKING:
     from casegraph.answering.results import Answer
 
-KindName = Literal[
-    "path", "shared fact", "fact of answers", "near answers", "neighbours", "habit"
-]
+KindName = Literal["path", "precedents", "answers", "habit"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,24 +18,25 @@ class Reason:
     """One piece of evidence for an answer, and its share of the score.
 
     kind       "path": a path type leads there
-               "shared fact": others that share a fact with the entity asked about have the answer
-               "fact of answers": the answer has a fact that known answers have
-               "near answers": the answer shares much with the known answers
-               "neighbours": the entities most like the one asked about have the answer
+               "precedents": entities that resemble the one asked about have the answer
+               "answers": the answer resembles known answers
                "habit": many of the entities that have the relation have the answer
-    words      the path type ("works at → located in"), the fact, or the relation
-    worth      how much this evidence is worth by itself, before it is combined with the rest
+    words      the path type ("works at → located in"), or the relation
+    worth      how much this evidence is worth by itself, before it is combined with the rest; it is
+               negative if resemblance speaks against the answer
     share      its part of the score
     count, of  of a path type: from all entities that have the relation, it reached `of` ends, of
-               which `count` were answers; of a fact of answers: of `of` entities with the fact,
-               `count` are known answers; of near answers: `of` answers are known; otherwise: of
-               `of` other entities, `count` have the answer
+               which `count` were answers; of precedents: of the `of` entities most like the one
+               asked about, `count` have the answer; of answers: `count` are known, and `of` is 0;
+               of habit: of `of` other entities, `count` have the answer
     slot       of a path type: "open" if `count` and `of` cover only ends that no other entity has
                as its answer, like this answer; "taken" if only ends that another entity has; empty
                if they cover all ends
-    precedents the entities it rests on, by name: those that have the answer too, or the known
-               answers that it is like; of a path type, the entities most like the one asked about
-               for which it was right
+    precedents the entities it rests on, by name: those that resemble the one asked about and have
+               the answer, or the known answers; of a path type, the entities most like the one
+               asked about for which it was right
+    weights    of precedents and answers: how much each of these speaks for the answer, largest
+               first; those with a negative weight speak against it. They add up to `worth`
     hits, tries, prior, precision
                of a path type (equations 2 and 3), in the cluster whose counts weighed it
     paths      some of the paths walked, each a tuple that alternates entities and relations
@@ -58,6 +57,7 @@ class Reason:
     more: bool = False
     slot: str = ""
     precedents: tuple[str, ...] = ()
+    weights: tuple[float, ...] = ()
 
     def drawn(self) -> list[str]:
         """The paths with their relations as arrows; an inverse relation points back."""
@@ -68,6 +68,5 @@ class Reason:
         # Which imports this module.
         from casegraph.answering.evidence.kinds import kind_named
 
-        return kind_named(self.kind).sentence(self, answer) + precedents_in_words(
-            self.precedents
-        )
+        sentence = kind_named(self.kind).sentence(self, answer)
+        return sentence + precedents_in_words(self.precedents, self.weights)

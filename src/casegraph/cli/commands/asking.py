@@ -12,6 +12,7 @@ from casegraph.cli.group import cli
 from casegraph.cli.options import (
     as_of,
     head,
+    missing,
     names_of,
     of_type,
     top,
@@ -43,7 +44,7 @@ QUESTION_HEADERS = (
     ["head", "relation", "tail"],
     ["subject", "predicate", "object"],
 )
-CHANGE_MIND = "Find the fewest facts whose removal would change its rank."
+CHANGE_MIND = "Find the fewest facts that decide its rank or half its probability."
 
 
 @cli.command()
@@ -76,6 +77,7 @@ CHANGE_MIND = "Find the fewest facts whose removal would change its rank."
     metavar="HEAD RELATION TAIL",
     help=WITH,
 )
+@missing
 @as_of
 @with_columns
 @with_settings
@@ -106,6 +108,7 @@ def ask(
     as_of = asked.pop("as_of")
     without = asked.pop("without")
     imagined = asked.pop("imagined")
+    assumed_missing = asked.pop("missing")
     if asked["candidates"]:
         asked["candidates"] = names_of(asked["candidates"])
     if file is not None:
@@ -114,7 +117,7 @@ def ask(
                 "--questions goes without ENTITY, --head and --explain"
             )
         cases = case_base(source, chosen(source), as_of=as_of, read=read)
-        cases = _changed(cases, imagined, without)
+        cases = _changed(cases, imagined, without, assumed_missing)
         return _answers_to_file(cases, file, asked)
     if entity is None or relation is None:
         raise click.UsageError("give ENTITY and RELATION, or --questions FILE")
@@ -123,7 +126,7 @@ def ask(
         source, chosen(source), relation, [entity], as_of=as_of, read=read
     )
     entity = cases.entity(entity)
-    cases = _changed(cases, imagined, without)
+    cases = _changed(cases, imagined, without, assumed_missing)
     if is_about_heads:
         answers = cases.ask_head(relation, entity, **asked)
     else:
@@ -131,9 +134,7 @@ def ask(
     if answers.note:
         note(answers.note)
     elif answers.none is not None:
-        note(
-            f"with a probability of {answers.none:.2f}, none of the new answers is right"
-        )
+        note(_none(answers))
     if is_explained:
         return _with_reasons(cases, answers, cases.explain_all(answers))
     return _plain(cases, answers)
@@ -231,8 +232,14 @@ def _changed(
     cases: CaseBase,
     added: Iterable[tuple[str, ...]],
     retracted: Iterable[tuple[str, ...]],
+    missing: float | None,
 ) -> CaseBase:
-    """The case base with some facts added and others retracted; an error if one is not there."""
+    """The case base with some facts added and others retracted; an error if one is not there.
+
+    missing  if given, how many facts are assumed to be missing for each that is known
+    """
+    if missing is not None:
+        cases = cases.assuming(missing)
     from casegraph.graph.facts import Fact
     from casegraph.graph.lookup import entity_named
 
@@ -255,7 +262,7 @@ def _changed(
 
 
 def _change_of_mind(cases: CaseBase, answer: Answer) -> Result:
-    """The facts without which an answer would lose its place."""
+    """The facts without which an answer would lose its rank, or half of its probability."""
     from casegraph.cli.progress import progress
     from casegraph.graph.facts import Fact
 
@@ -269,21 +276,36 @@ def _change_of_mind(cases: CaseBase, answer: Answer) -> Result:
     )
 
 
+def _none(answers: Answers) -> str:
+    """How probable it is that the graph lacks no answer."""
+    sentence = f"with a probability of {answers.none:.2f}, nothing is missing here"
+    if answers.tuned:
+        return sentence
+    return f"{sentence} (judged as in other graphs: casegraph tune fits this one)"
+
+
 def _plain(cases: CaseBase, answers: Answers) -> Result:
-    """Answers, best first; with labels if there are any, and probabilities if tuned."""
+    """Answers, best first; with labels if there are any."""
     document = answers.as_dict()
     columns = _columns(cases, labels=len(cases.descriptions) > 0)
     if "label" in columns:
         for answer in document["answers"]:
             answer["label"] = cases.descriptions.label(answer["entity"])
     rows = [_row(cases, answer, columns) for answer in answers]
-    return Result(columns, rows, document)
+    return Result(columns, rows, document, shown=_shown(columns))
+
+
+def _shown(columns: tuple[str, ...]) -> tuple[str, ...]:
+    """The columns of a table in a terminal: scores only where there are no probabilities."""
+    if "probability" not in columns:
+        return columns
+    return tuple(column for column in columns if column != "score")
 
 
 def _columns(cases: CaseBase, *, labels: bool) -> tuple[str, ...]:
     """What is printed of an answer."""
     label = ("label",) if labels else ()
-    probability = () if cases.settings.tuning is None else ("probability",)
+    probability = () if cases.settings.belief is None else ("probability",)
     return ("rank", "entity", *label, *probability, "score", "known")
 
 

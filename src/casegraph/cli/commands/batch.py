@@ -3,52 +3,69 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from casegraph.cli.group import cli
 from casegraph.cli.options import (
-    names_of,
-    of_type,
+    missing,
     relations,
     with_columns,
     with_executor,
     with_settings,
 )
-from casegraph.cli.output import Result, escaped, with_format, with_format_only
+from casegraph.cli.output import Result, escaped, note, with_format, with_format_only
 from casegraph.cli.progress import progress
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from casegraph.batch.audit import Finding
+    from casegraph.batch.completion import Wanted
+    from casegraph.casebase import CaseBase
     from casegraph.cli.options import Chosen
     from casegraph.cli.reading import Read
     from casegraph.execution.executor import Executor
 
-OUT = "Where to write; the ending decides the format."
-AUDIT_SHOWN = ("doubt", "head", "relation", "tail", "rank", "instead", "instead_known")
-BEST = "Only the N most probable, with reasons and precedents."
+OUT = "Where to write; the ending decides the format. Without, the best 20 are printed."
+AUDIT_SHOWN = ("doubt", "head", "relation", "tail", "rank", "instead", "reasons")
+BEST = "Only the N most probable pairs of all relations, with reasons and precedents."
+PRINTED = 20  # proposals, unless --best says otherwise
+NAME_FILES = {
+    "heads": "A file of the only heads, one per line.",
+    "tails": "A file of the only tails, one per line.",
+    "entities": "A file of entities; the head or the tail must be one of them.",
+}
+PAIR_FILES = {
+    "candidates": "A file of the only pairs: head and tail, or head, relation and tail.",
+    "exclude": "A file of pairs never to propose, with the same columns.",
+}
+
+
+def _file_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that name files of entities or pairs."""
+    for name, text in reversed((NAME_FILES | PAIR_FILES).items()):
+        command = click.option(f"--{name}", metavar="FILE", help=text)(command)
+    return command
 
 
 @cli.command()
 @click.argument("source")
-@click.option("--out", type=Path, required=True, metavar="FILE", help=OUT)
+@click.option("--out", type=Path, metavar="FILE", help=OUT)
 @click.option("--best", type=click.IntRange(min=1), metavar="N", help=BEST)
 @relations
+@_file_options
 @click.option(
-    "--entities",
-    type=click.File("rb"),
-    metavar="FILE",
-    help="A file of the only entities to ask about, one per line.",
+    "--type",
+    "of_type",
+    metavar="TYPE",
+    help="Only tails of this type, such as Disease.",
 )
-@of_type
-@click.option("--heads", is_flag=True, help="Also ask (?, RELATION, ENTITY).")
 @click.option(
-    "--lacking",
-    is_flag=True,
-    help="Ask only about entities that do not have the relation yet.",
+    "--lacking", is_flag=True, help="Only heads that have no tail of the relation yet."
 )
 @click.option(
     "--min-probability",
@@ -59,11 +76,18 @@ BEST = "Only the N most probable, with reasons and precedents."
 @click.option(
     "--top",
     type=int,
-    default=3,
+    default=20,
     show_default=True,
-    help="How many answers to keep per question.",
+    help="How many new answers to each question to consider.",
+)
+@click.option(
+    "--at-most",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Propose an entity N times at most, as head or as tail.",
 )
 @click.option("--explain", is_flag=True, help="Add the most important reason of each.")
+@missing
 @with_executor
 @with_columns
 @with_settings
@@ -71,63 +95,146 @@ BEST = "Only the N most probable, with reasons and precedents."
 def complete(
     source: str,
     *,
-    out: Path,
-    best: int | None,
-    entities: BinaryIO | None,
+    out: Path | None,
     executor: Executor,
     read: Read,
     chosen: Chosen,
+    missing: float | None,
     **wanted: Any,  # noqa: ANN401
 ) -> Result:
     """Propose missing facts; if interrupted, the same command continues.
 
-    The ending of FILE decides the format: .jsonl, .csv, .tsv or .parquet. With --best, the most
-    probable come first, with the reason and the precedents of each.
+    Every entity is asked for its tails and its heads. Each pair is proposed once, with the
+    probability that it is a fact. The ending of FILE decides the format: .jsonl, .csv, .tsv or
+    .parquet. Relations come in the order of their names, and of each the most probable pairs come
+    first. With --best, the most probable of all come first, with the reason and the precedents of
+    each.
 
     \b
     Example:
-        casegraph complete world --relations "died in" --lacking --out new.jsonl
-        casegraph complete world --relations "died in" --best 100 --out best.csv
+        casegraph complete world --relations "citizen of" --lacking
+        casegraph complete world --relations "died in" --out new.jsonl
+        casegraph complete world --best 100 --at-most 3 --out best.csv
     """
-    from casegraph.batch.completion import Completion, Wanted
-    from casegraph.batch.completion import complete as write
-    from casegraph.batch.proposals import write_proposals
-    from casegraph.batch.resumption import remove_finished
     from casegraph.cli.sources import case_base
     from casegraph.errors import IncompatibleFile
     from casegraph.formats.tables import table_format
 
-    form = table_format(out)
-    is_lines = form == "jsonl" and best is None
-    if not is_lines and out.exists():
+    form = "" if out is None else table_format(out)
+    is_lines = form == "jsonl" and wanted["best"] is None
+    if out is not None and not is_lines and out.exists():
         raise IncompatibleFile(
             str(out), "is there already; remove it, or choose another file"
         )
-
     cases = case_base(source, chosen(source), read=read)
-    wanted["of_type"] = wanted["of_type"] or ""
-    if wanted["min_probability"] is None:
-        wanted["min_probability"] = 0.5 if best is None else 0.0
-    wanted["relations"] = tuple(cases.relation(name) for name in wanted["relations"])
-    names = (
-        [] if entities is None else [cases.entity(name) for name in names_of(entities)]
-    )
-    explain = wanted["explain"] or best is not None
-    if not is_lines:
-        # Only those that are written are explained, at the end.
-        wanted["explain"] = False
-    what = Wanted(entities=tuple(names), **wanted)
+    if missing is not None:
+        cases = cases.assuming(missing)
+    if out is None:
+        wanted["best"] = wanted["best"] or PRINTED
+        return _printed_proposals(cases, wanted, executor)
+    if is_lines:
+        return _lines_of_proposals(cases, wanted, executor, out)
+    return _table_of_proposals(cases, wanted, executor, out, form)
 
-    lines = out if is_lines else out.with_name(f"{out.name}.lines")
+
+def _lines_of_proposals(
+    cases: CaseBase, wanted: dict[str, Any], executor: Executor, out: Path
+) -> Result:
+    """Write all proposals as JSON lines."""
+    from casegraph.batch.completion import complete as write
+    from casegraph.batch.proposals import Concentration, proposed
+
+    what = _wanted(cases, **wanted)
+    with progress() as show:
+        done = write(cases, out, what, executor, show)
+    note(str(Concentration.of(proposed(out))))
+    return Result(("file", "questions", "proposed"), [(str(out), *done)])
+
+
+def _table_of_proposals(
+    cases: CaseBase, wanted: dict[str, Any], executor: Executor, out: Path, form: str
+) -> Result:
+    """Write the best proposals, or all, as a table."""
+    from casegraph.batch.completion import complete as write
+    from casegraph.batch.proposals import ProposalTable, write_proposals
+    from casegraph.batch.resumption import remove_finished
+
+    # Only those that are written are explained, at the end.
+    explain = wanted["explain"] or wanted["best"] is not None
+    what = _wanted(cases, **wanted | {"explain": False})
+    lines = out.with_name(f"{out.name}.lines")
     with progress() as show:
         done = write(cases, lines, what, executor, show)
-        if not is_lines:
-            written = write_proposals(
-                cases, lines, out, form, best=best, explain=explain, show=show
-            )
-            done = Completion(done.asked, written)
-            remove_finished(lines)
-    return Result(("file", "questions", "proposed"), [(str(out), *done)])
+        table = ProposalTable(
+            cases,
+            lines,
+            best=what.best,
+            at_most=what.at_most,
+            explain=explain,
+            show=show,
+        )
+        written = write_proposals(table, out, form)
+        remove_finished(lines)
+    note(str(table.concentration))
+    return Result(("file", "questions", "proposed"), [(str(out), done.asked, written)])
+
+
+def _printed_proposals(
+    cases: CaseBase, wanted: dict[str, Any], executor: Executor
+) -> Result:
+    """The best proposals as a table for people."""
+    from casegraph.batch.completion import complete as write
+    from casegraph.batch.proposals import ProposalTable
+
+    what = _wanted(cases, **wanted | {"explain": False})
+    with TemporaryDirectory(prefix="casegraph-") as folder, progress() as show:
+        lines = Path(folder) / "lines"
+        write(cases, lines, what, executor, show)
+        table = ProposalTable(
+            cases, lines, best=what.best, at_most=what.at_most, explain=True, show=show
+        )
+        rows = [tuple(row) for row in table.rows()]
+    note(str(table.concentration))
+    ending = "_label" if table.has_labels else ""
+    fact = tuple(f"{part}{ending}" for part in ("head", "relation", "tail"))
+    return Result(table.columns, rows, shown=(*fact, "probability", "reason"))
+
+
+def _wanted(
+    cases: CaseBase,
+    *,
+    relations: tuple[str, ...],
+    of_type: str | None,
+    best: int | None,
+    min_probability: float | None,
+    **options: Any,  # noqa: ANN401
+) -> Wanted:
+    """What to propose, from the options; names in files are looked up."""
+    from casegraph.batch.completion import Wanted
+    from casegraph.batch.restrictions import (
+        known_names,
+        known_pairs,
+        names_in,
+        pairs_in,
+    )
+
+    for option in (*NAME_FILES, *PAIR_FILES):
+        file = options.pop(option)
+        if file is None:
+            continue
+        if option in NAME_FILES:
+            options[option] = known_names(cases, file, names_in(file), note)
+        else:
+            options[option] = known_pairs(cases, file, pairs_in(file), note)
+    if min_probability is None:
+        min_probability = 0.5 if best is None else 0.0
+    return Wanted(
+        relations=tuple(cases.relation(name) for name in relations),
+        of_type=of_type or "",
+        best=best,
+        min_probability=min_probability,
+        **options,
+    )
 
 
 @cli.command()
@@ -139,7 +246,7 @@ def complete(
 @click.option(
     "--explain",
     is_flag=True,
-    help="Print the reasons for each fact, and for the other answer.",
+    help="Print up to three reasons for each fact, and for the best new answer.",
 )
 @with_executor
 @with_columns
@@ -155,45 +262,54 @@ def audit(
     read: Read,
     chosen: Chosen,
 ) -> Result:
-    """Score every fact as if it were missing, and list the least supported.
+    """List the least probable facts, each judged as if it were missing.
 
     \b
     Example:
         casegraph audit world --relations "citizen of" --top 5
     """
-    from casegraph.batch.audit import Finding, because
     from casegraph.batch.audit import audit as find
     from casegraph.cli.sources import case_base
 
     cases = case_base(source, chosen(source), read=read)
+    names = tuple(cases.relation(name) for name in relations)
     with progress() as show:
-        found = find(cases, relations=relations, top=top, executor=executor, show=show)
-    columns = tuple(field.name for field in fields(Finding))
-    rows = [tuple(asdict(finding).values()) for finding in found]
+        found = find(
+            cases,
+            relations=names,
+            top=top,
+            explain=explain,
+            executor=executor,
+            show=show,
+        )
+    records = [finding.as_dict() for finding in found]
+    columns = tuple(records[0]) if records else AUDIT_SHOWN
+    rows = [tuple(record.values()) for record in records]
     if not explain:
-        return Result(columns, rows, shown=AUDIT_SHOWN)
+        return Result(columns, rows, shown=_audit_shown(columns))
 
-    explained_rows = []
-    paragraphs = []
-    for finding, row in zip(found, rows, strict=True):
-        reasons, instead_reasons = because(cases, finding)
-        explained_rows.append((*row, reasons, instead_reasons))
-        paragraphs.append(_paragraph(finding, reasons, instead_reasons))
-    text = escaped("\n\n".join(paragraphs), kept="\n")
-    return Result(
-        (*columns, "reasons", "instead_reasons"), explained_rows, text=lambda: text
+    text = escaped("\n\n".join(map(_paragraph, found)), kept="\n")
+    return Result(columns, rows, text=lambda: text)
+
+
+def _audit_shown(columns: tuple[str, ...]) -> tuple[str, ...]:
+    """The columns for people: labels instead of names, if there are any."""
+    labels = (f"{column}_label" for column in AUDIT_SHOWN)
+    return tuple(
+        label if label in columns else column
+        for column, label in zip(AUDIT_SHOWN, labels, strict=True)
     )
 
 
-def _paragraph(found: Finding, reasons: list[str], instead_reasons: list[str]) -> str:
+def _paragraph(found: Finding) -> str:
     """A fact, what speaks for it, and what for the other answer."""
-    fact = f"{found.head} —{found.relation}→ {found.tail}"
-    lines = [f"{fact}  (doubt {found.doubt:.3f}, score {found.score:.3f})"]
-    lines += [f"      {reason}" for reason in reasons or ["nothing speaks for it"]]
+    head = found.head_label or found.head
+    relation = found.relation_label or found.relation
+    tail = found.tail_label or found.tail
+    rank = "" if found.rank is None else f", rank {found.rank}"
+    lines = [f"{head} —{relation}→ {tail}  (doubt {found.doubt:.3f}{rank})"]
+    lines += [f"      {reason}" for reason in found.reasons]
     if found.instead is not None:
-        known = ", known" if found.instead_known else ""
-        lines += [
-            f"  instead {found.instead}  (score {found.instead_score:.3f}{known})"
-        ]
-        lines += [f"      {reason}" for reason in instead_reasons]
+        lines.append(f"  instead {found.instead_label or found.instead}")
+        lines += [f"      {reason}" for reason in found.instead_reasons or ()]
     return "\n".join(lines)

@@ -129,7 +129,7 @@ def _why(cases: CaseBase, answer: Answer) -> list[str]:
     """The reasons that matter, each path type with one of its paths."""
     lines = [f"  why {answer.entity}?"]
     for reason in cases.explain(answer):
-        if reason.share >= LEAST_SHARE * answer.score:
+        if abs(reason.share) >= LEAST_SHARE * answer.score:
             lines.append(
                 f"    {reason.share / answer.score:4.0%}  {reason.sentence(answer)}"
             )

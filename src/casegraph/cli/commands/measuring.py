@@ -1,4 +1,4 @@
-"""Commands that measure and prepare: evaluate, facts, split, save."""
+"""Commands that measure and prepare: trust, evaluate, facts, split, save."""
 # ruff: noqa: D301  (click reads \b, a control character, as: keep these lines)
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import click
 
 from casegraph.cli.group import cli
 from casegraph.cli.options import (
+    relations,
     tune,
     with_columns,
     with_executor,
@@ -23,6 +24,7 @@ from casegraph.errors import IncompatibleFile, several
 if TYPE_CHECKING:
     from casegraph.cli.options import Chosen
     from casegraph.cli.reading import Read
+    from casegraph.evaluation.datasets import Benchmark
     from casegraph.evaluation.evaluation import Evaluation
     from casegraph.execution.executor import Executor
     from casegraph.formats.reading import Facts
@@ -33,7 +35,9 @@ INTO = "Where to write train.txt, valid.txt and test.txt."
 BOOTSTRAP = "Print a 95% interval of the MRR, by N bootstrap draws."
 RANKS = "Where to write the rank of every question: .csv, .tsv, .jsonl, .parquet."
 HELD_OUT = "Tune on validation facts that are not asked for, if there are; or on the graph's own."
-PLOT = "Plot MRR per relation, ranks and reliability: .svg."
+PLOT = "Plot MRR per relation and ranks: .svg."
+CELLS = "Print the MRR by what the graph knows of entity and answer, instead of the metrics."
+PLOT_TRUST = "Plot what was right against the stated probability: .svg."
 NO_FACTS = "no facts: give a file of nodes together with a file of edges"
 LABELS_SHOWN = 3  # of a file
 RELATIONS_SHOWN = 10
@@ -48,7 +52,78 @@ METRICS = {
 
 
 @cli.command()
-@click.argument("folder")
+@click.argument("source")
+@relations
+@click.option(
+    "--share",
+    type=click.FloatRange(min=0, max=1, min_open=True, max_open=True),
+    default=0.1,
+    show_default=True,
+    metavar="P",
+    help="The share of the facts to hold out.",
+)
+@click.option("--plot", type=Path, metavar="FILE", help=PLOT_TRUST)
+@with_executor
+@with_columns
+@with_settings
+@with_format
+def trust(
+    source: str,
+    *,
+    relations: tuple[str, ...],
+    share: float,
+    plot: Path | None,
+    executor: Executor,
+    read: Read,
+    chosen: Chosen,
+) -> Result:
+    """Measure how good the facts are that would be proposed for SOURCE.
+
+    A tenth of its facts is held out, the rest is tuned, and new facts are proposed, as 'casegraph
+    complete' does. Right are those that were held out. SOURCE is not changed.
+
+    \b
+    Example:
+        casegraph trust world
+        casegraph trust world --relations "citizen of" --plot trust.svg
+    """
+    from casegraph.cli.sources import case_base
+    from casegraph.evaluation.trust import Measured
+    from casegraph.evaluation.trust import trust as measure
+
+    _check_picture(plot)
+    cases = case_base(source, chosen(source), read=read)
+    with progress() as show:
+        done = measure(
+            cases,
+            [cases.relation(name) for name in relations],
+            share=share,
+            keep_length=chosen.length_is_given,
+            executor=executor,
+            show=show,
+        )
+    left = done.facts - done.held_out
+    note(
+        f"{done.held_out:,} of {several(done.facts, 'fact')} held out: {done.held_out / left:.2f} "
+        f"for each that is left; tuning estimates that {done.missing:.2f} are missing; "
+        "those that were not held out count as wrong"
+    )
+    if done.asked < done.questions:
+        note(
+            f"asked only {done.asked:,} of {done.questions:,} questions, chosen by their names; "
+            "all of them would give a longer list, with more right at its beginning"
+        )
+    for own in done.reliability:
+        pairs = several(own.pairs, "pair")
+        note(f"stated {own.stated:.3f}, right {own.observed:.3f}: {pairs}")
+    if plot is not None:
+        plot.write_text(done.svg(), encoding="utf-8")
+    rows = [tuple(own) for own in (done.overall, *done.by_relation)]
+    return Result(Measured._fields, rows, done.as_dict())
+
+
+@cli.command()
+@click.argument("folder", metavar="SOURCE")
 @click.option(
     "--split", default="test", show_default=True, help="The split to ask for."
 )
@@ -69,11 +144,13 @@ METRICS = {
     metavar="N",
     help="Ask for only N facts, spread evenly over the split.",
 )
+@relations
 @click.option("--ranks", type=Path, metavar="FILE", help=RANKS)
 @click.option("--bootstrap", type=click.IntRange(min=1), metavar="N", help=BOOTSTRAP)
 @click.option(
     "--per-relation", is_flag=True, help="Also print the metrics of every relation."
 )
+@click.option("--cells", is_flag=True, help=CELLS)
 @tune
 @click.option("--held-out/--no-held-out", default=True, help=HELD_OUT)
 @click.option("--plot", type=Path, metavar="FILE", help=PLOT)
@@ -89,15 +166,17 @@ def evaluate(
 ) -> Result:
     """Ask for the facts of a split, rank the answers, and print the metrics.
 
-    FOLDER is a folder with a file for each split, or the name of a data set
-    (see casegraph datasets).
+    SOURCE is a folder with a file for each split, or the name of a data set
+    (see casegraph datasets). Or it is a file of facts or a store: a tenth of its
+    facts is then asked for, chosen by their names, and the others answer.
 
     \b
     Example:
         casegraph evaluate WN18RR --settings paper --max-length 3 --ties original
+        casegraph evaluate world --relations "citizen of"
     """
-    from casegraph.evaluation.catalogue import located
-    from casegraph.evaluation.datasets import SPLITS, Benchmark
+    from casegraph.evaluation.cells import Cell
+    from casegraph.evaluation.datasets import SPLITS
     from casegraph.evaluation.evaluation import evaluate as experiment
     from casegraph.formats.tables import table_format, write_table
     from casegraph.settings import Settings
@@ -105,11 +184,9 @@ def evaluate(
     per_relation = asked.pop("per_relation")
     ranks = asked.pop("ranks")
     draws = asked.pop("bootstrap")
+    shows_cells = asked.pop("cells")
     drawing = asked.pop("plot")
-    if drawing is not None and drawing.suffix != ".svg":
-        raise IncompatibleFile(
-            str(drawing), "pictures are SVG; let its name end in .svg"
-        )
+    _check_picture(drawing)
     form = "" if ranks is None else table_format(ranks)
     source: str | Path | None = graph
     if graph is not None and graph not in SPLITS:
@@ -118,19 +195,13 @@ def evaluate(
     asked["tune"] = asked["tune"] and settings.can_be_tuned
     asked["keep_length"] = chosen.length_is_given
     with progress() as show:
-        benchmark = Benchmark.open(located(folder))
+        benchmark = _benchmark(folder)
         done = experiment(benchmark, settings, graph_split=source, show=show, **asked)
     took = ", ".join(
         f"{name} {phase.seconds:.1f} s" for name, phase in done.phases.items()
     )
     memory = done.phases["rank"].peak_memory / 1e6
     note(f"{took}; {done.queries_per_second:,.0f} queries/s; {memory:,.0f} MB at most")
-    if done.reliability is not None:
-        right, one_asked_for = done.reliability.errors.values()
-        note(
-            f"expected calibration error of the first answer: {right:.3f} that it is right, "
-            f"{one_asked_for:.3f} that it is the one asked for"
-        )
     if drawing is not None:
         drawing.write_text(done.svg(), encoding="utf-8")
     if ranks is not None:
@@ -140,6 +211,8 @@ def evaluate(
             ranks, form, columns, [tuple(record.values()) for record in records]
         )
     result = _metrics(done, ties, by_relation=per_relation)
+    if shows_cells:
+        return Result(Cell._fields, list(map(tuple, done.cells)), result.document)
     if draws is not None:
         interval = done.mrr_interval(draws, TIES[ties])
         result.document["summary"]["mrr_interval"] = [interval.low, interval.high]
@@ -378,6 +451,26 @@ def save(
         len(cases.graph.relations),
     )
     return Result(("file", "facts", "entities", "relations"), [row])
+
+
+def _check_picture(file: Path | None) -> None:
+    if file is not None and file.suffix != ".svg":
+        raise IncompatibleFile(str(file), "pictures are SVG; let its name end in .svg")
+
+
+def _benchmark(source: str) -> Benchmark:
+    """The benchmark in a folder, or made of a source that is not split."""
+    from casegraph.cli.sources import content_of
+    from casegraph.evaluation.catalogue import located
+    from casegraph.evaluation.datasets import Benchmark
+    from casegraph.evaluation.evaluation import benchmark_of
+    from casegraph.storage.store.restoring import is_store
+
+    path = located(source)
+    is_bundled = source == "world" and not path.exists()
+    if is_bundled or path.is_file() or is_store(path):
+        return benchmark_of(path.name, content_of(str(path)).facts)
+    return Benchmark.open(path)
 
 
 def _metrics(evaluation: Evaluation, ties: str, *, by_relation: bool) -> Result:

@@ -96,7 +96,7 @@ def _choices(settings: Settings, tuning: Tuning) -> Iterator[tuple[str, str, Any
     yield f"{whose} asked for", EVERYTHING, tuning.sample
     yield "longest path", EVERYTHING, settings.max_length
     yield "weights", EVERYTHING, _in_words(tuning.combination)
-    yield "missing answers per known one", EVERYTHING, tuning.missing
+    yield "missing facts per known one", EVERYTHING, tuning.belief.missing
 
 
 def _shown(chosen: object) -> str:
@@ -104,11 +104,10 @@ def _shown(chosen: object) -> str:
 
 
 def _in_words(combination: Combination) -> str:
-    kinds = [f"{name} {weight:g}" for name, weight in asdict(combination.kinds).items()]
     words = [
         f"discount {combination.discount:g}",
-        f"across {combination.across:g}",
-        *kinds,
+        f"ridge {combination.ridge:g}",
+        f"precedent weight {combination.precedent_weight:g}",
     ]
     if not combination.linked:
         words.append("no answers that a fact links already")

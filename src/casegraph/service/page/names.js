@@ -51,6 +51,12 @@ export function percent(part) {
   return `${Math.round(100 * part)}${SPACE}%`;
 }
 
+/** A weight with its sign. */
+export function signed(weight) {
+  const sign = weight < 0 ? "−" : "+";
+  return sign + String(Number(Math.abs(weight).toPrecision(2)));
+}
+
 /** "1 fact", "2 facts". */
 export function counted(count, one, several = `${one}s`) {
   return `${number(count)} ${count === 1 ? one : several}`;

@@ -226,6 +226,7 @@ def _reason(
         paths=[_path(path) for path in reason.paths],
         more=reason.more,
         precedents=list(reason.precedents[:NAMED]),
+        weights=list(reason.weights[:NAMED]),
         failures=failures,
         facts=list(facts),
     )
@@ -332,7 +333,7 @@ def _moves(before: results.Answers, after: results.Answers) -> Iterator[models.M
 def change_of_mind(
     cases: CaseBase, wanted: models.MindQuestion, budget: int
 ) -> models.ChangeOfMind:
-    """The fewest facts without which an answer loses its place."""
+    """The fewest facts without which an answer loses its rank, or half of its probability."""
     if wanted.answer is not None:
         given = answer_named(cases, wanted.question, wanted.answer)
     else:
@@ -352,6 +353,8 @@ def change_of_mind(
         sentence=change.sentence,
         rank=change.rank,
         rank_then=change.rank_then,
+        probability=change.probability,
+        probability_then=change.probability_then,
         instead=change.instead,
         is_smallest=change.is_smallest,
         considered=change.considered,

@@ -2,24 +2,28 @@
 
 import { toQuestion } from "../address.js";
 import { element, joined } from "../dom.js";
-import { named, percent } from "../names.js";
+import { named } from "../names.js";
 
 const SHARED = 4;
 const ANSWERS = 3;
 
-/** The neighbours of an explanation, or of an entity, as a list. */
-export function neighboursShown(neighbours, question, answer) {
+/**
+ * The neighbours of an explanation, or of an entity, as a list.
+ *
+ * howLike  says of a neighbour how like it is
+ */
+export function neighboursShown(neighbours, question, answer, howLike) {
   if (!neighbours.length) {
     return element("p", { class: "soft" }, "No entity with this relation shares a fact with it.");
   }
   return element(
     "ul",
     { class: "alike" },
-    neighbours.map((one) => neighbourShown(one, question, answer)),
+    neighbours.map((one) => neighbourShown(one, question, answer, howLike)),
   );
 }
 
-function neighbourShown(neighbour, question, answer) {
+function neighbourShown(neighbour, question, answer, howLike) {
   const asked = { ...question, entity: neighbour.entity };
   const answers = neighbour.answers.slice(0, ANSWERS).map((one) => named(one));
   const isSame = neighbour.answers.includes(answer);
@@ -30,7 +34,7 @@ function neighbourShown(neighbour, question, answer) {
     "li",
     {},
     element("a", { href: toQuestion(asked), class: "who" }, named(neighbour.entity)),
-    element("span", { class: "like" }, `${percent(neighbour.similarity)} similar`),
+    element("span", { class: "like" }, howLike(neighbour)),
     answers.length
       ? element("span", { class: isSame ? "gives same" : "gives" }, joined(answers, ", "), more)
       : null,

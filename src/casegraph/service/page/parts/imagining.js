@@ -3,7 +3,7 @@
 import { post, update } from "../api.js";
 import { change, go, here } from "../address.js";
 import { button, element, fill, joined } from "../dom.js";
-import { counted, learn, named, number } from "../names.js";
+import { counted, learn, named, number, percent } from "../names.js";
 import { toast } from "../toasts.js";
 import { doubt, factSentence, isSame, wish } from "./fact.js";
 import { worthOf } from "./answers.js";
@@ -121,7 +121,7 @@ function table({ before, after }, moves) {
       cell(is ? worthOf(is) : null),
     );
   });
-  const value = before.tuned ? "probability" : "score";
+  const value = before.none === null ? "score" : "probability";
   const heads = ["answer", "rank", value, "", "new rank", `new ${value}`];
   return element(
     "div",
@@ -180,7 +180,10 @@ function actions(parameters) {
   );
 }
 
-/** A button that finds the fewest facts without which the answer loses its place, after words. */
+/**
+ * A button that finds the fewest facts without which the answer loses its rank or half of its
+ * probability, after words.
+ */
 export function changeOfMind(question, answer, parameters, words) {
   const found = element("div", { "aria-live": "polite" });
   const find = async () => {
@@ -211,12 +214,9 @@ function mindShown(mind) {
     const facts = `up to three of the ${number(mind.considered)} facts behind it`;
     const words = mind.is_smallest
       ? `It would stay, whichever ${facts} were missing.`
-      : `No ${facts} were found without which it would lose its place.`;
+      : `No ${facts} were found without which it would lose its rank or half of its probability.`;
     return element("p", {}, words, element("small", {}, tried));
   }
-  const then = mind.instead
-    ? [named(mind.instead), " would come first instead of ", named(mind.answer.entity), "."]
-    : ["there would be no answer."];
   const facts = mind.facts.map((fact) => element("li", {}, factSentence(fact)));
   const smallest = mind.is_smallest ? "no smaller set is enough" : "there may be a smaller set";
   return element(
@@ -224,10 +224,28 @@ function mindShown(mind) {
     { class: "mind-found" },
     element("p", {}, facts.length === 1 ? "Without this fact" : "Without these facts"),
     element("ul", {}, facts),
-    element("p", {}, then),
+    element("p", {}, rankThen(mind)),
+    element("p", {}, probabilityThen(mind)),
     element("small", {}, `${smallest}; ${tried}`),
     element("p", { class: "row" }, button("Show this ranking", () => imagineWithout(mind.facts))),
   );
+}
+
+/** How the rank of the answer would change, if it would. */
+function rankThen({ answer, instead, rank, rank_then: then }) {
+  if (then !== null && then <= rank) return [];
+  if (!instead) return ["there would be no answer."];
+  const entity = named(answer.entity);
+  if (rank === 1) return [named(instead), " would come first instead of ", entity, "."];
+  if (then === null) return [entity, " would not be found."];
+  return [entity, ` would fall from rank ${rank} to ${then}.`];
+}
+
+/** How its probability would change, if there is one. */
+function probabilityThen({ answer, probability, probability_then: then }) {
+  if (probability === null || then === null) return [];
+  const change = `from ${percent(probability)} to ${percent(then)}.`;
+  return ["the probability of ", named(answer.entity), ` would change ${change}`];
 }
 
 function imagineWithout(facts) {

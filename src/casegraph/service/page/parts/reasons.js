@@ -3,14 +3,14 @@
 import { change, here, toQuestion } from "../address.js";
 import { retract } from "../changing.js";
 import { button, element, joined, newId } from "../dom.js";
-import { counted, entityLink, named, percent } from "../names.js";
+import { counted, entityLink, named, percent, signed } from "../names.js";
 import { drawDescent } from "./descent.js";
 import { doubt, factSentence } from "./fact.js";
 import { drawPaths } from "./paths.js";
 
 const SHOWN = 6; // reasons before "more"
 const FACTS_SHOWN = 4;
-const OF_ASKED = ["path", "shared fact", "neighbours"]; // whose precedents have the relation
+const OF_ASKED = ["path", "precedents"]; // whose precedents have the relation
 
 /**
  * The reasons of an explanation, those with the largest share first.
@@ -38,6 +38,7 @@ function keyOf(reason) {
 
 function reasonShown(explanation, reason, largest, open) {
   const key = keyOf(reason);
+  const length = largest > 0 ? Math.max(0, reason.part / largest) : 0;
   const bodyId = newId("reason");
   const body = element("div", { class: "body", id: bodyId, hidden: true });
   const head = element(
@@ -53,7 +54,7 @@ function reasonShown(explanation, reason, largest, open) {
       "span",
       { class: "share" },
       percent(reason.part),
-      element("span", { class: "bar", lengths: { part: largest ? reason.part / largest : 0 } }),
+      element("span", { class: "bar", lengths: { part: length } }),
     ),
     element("span", { class: "says" }, saysOf(reason)),
   );
@@ -115,7 +116,11 @@ function bodyOf(explanation, reason) {
   return parts.filter((part) => part !== null);
 }
 
-/** Those it worked for, and those it failed for; each is a link to the same question about it. */
+/**
+ * Those it worked for, and those it failed for; each is a link to the same question about it.
+ *
+ * Where they were weighed, each has its weight beside it.
+ */
 function precedentsOf(explanation, reason) {
   const link = (name) => {
     const isAsked = OF_ASKED.includes(reason.kind);
@@ -123,16 +128,18 @@ function precedentsOf(explanation, reason) {
     const question = { ...explanation.question, entity: name };
     return element("a", { href: toQuestion(question), class: "precedent" }, named(name));
   };
-  const listed = (words, names, kind) => {
+  const listed = (words, names, kind, weights = []) => {
     if (!names.length) return null;
-    const items = names.map((name) => element("li", {}, link(name)));
+    const items = names.map((name, place) => {
+      const weight = weights[place];
+      return element("li", {}, link(name), weight === undefined ? null : ` ${signed(weight)}`);
+    });
     const title = element("span", { class: "title" }, words);
     return element("div", { class: `precedents ${kind}` }, title, element("ul", {}, items));
   };
-  const isAnswer = reason.kind === "fact of answers" || reason.kind === "near answers";
-  const worked = isAnswer ? "As do the answers" : "It worked for";
+  const worked = reason.kind === "answers" ? "Like the answers" : "It worked for";
   const lists = [
-    listed(worked, reason.precedents, "worked"),
+    listed(worked, reason.precedents, "worked", reason.weights),
     listed("It failed for", reason.failures, "failed"),
   ];
   return lists.some((list) => list !== null) ? element("div", {}, lists) : null;
@@ -179,7 +186,7 @@ export function overallDrawing(explanation, most = 3) {
 
 /** How many reasons there are, as a sentence. */
 export function summaryOf(explanation) {
-  const count = explanation.reasons.length;
+  const count = explanation.reasons.filter((reason) => reason.part > 0).length;
   if (!count) return "Nothing supports it.";
   const one = "One reason supports it.";
   const several = `${count} reasons support it.`;

@@ -4,7 +4,7 @@ import { get } from "../api.js";
 import { change } from "../address.js";
 import { info, relations } from "../catalogue.js";
 import { button, element, fill, refill } from "../dom.js";
-import { label, learn, named, percent } from "../names.js";
+import { label, learn, named, percent, signed } from "../names.js";
 import { questionText } from "../wording.js";
 import { answerForm } from "../parts/adding.js";
 import { neighboursShown } from "../parts/alike.js";
@@ -126,7 +126,7 @@ export function askView() {
     refill(
       columns.like,
       element("h2", {}, "Like whom"),
-      neighboursShown(explanation.neighbours, question, answer.entity),
+      neighboursShown(explanation.neighbours, question, answer.entity, weightOf),
     );
     const drawing = overallDrawing(explanation);
     columns.graph.hidden = drawing === null;
@@ -146,11 +146,19 @@ export function askView() {
     columns.graph.hidden = true;
     const asked = { entity: question.entity, top: 5, as_of: parameters.as_of };
     const similar = learn(await get("similar", asked, signal));
-    const list = neighboursShown(similar.neighbours, question, "");
+    const list = neighboursShown(similar.neighbours, question, "", similarityOf);
     fill(columns.like, element("h2", {}, "Like whom"), list);
   }
 
   return { node, show };
+}
+
+function weightOf(neighbour) {
+  return `weight ${signed(neighbour.similarity)}`;
+}
+
+function similarityOf(neighbour) {
+  return `${percent(neighbour.similarity)} similar`;
 }
 
 function headOf() {
@@ -217,11 +225,11 @@ function notesOn(found) {
   const notes = found.note ? [element("p", { class: "notice" }, found.note)] : [];
   if (!found.answers.length) return notes;
   if (found.none !== null) {
-    const words = element("span", {}, "None of these");
+    const words = element("span", {}, "Nothing is missing here");
     notes.push(element("p", { class: "none" }, words, element("b", {}, percent(found.none))));
   }
   if (!found.tuned) {
-    const words = "The numbers are scores. After casegraph tune, they are probabilities.";
+    const words = "Judged as in other graphs; casegraph tune fits the probabilities to this one.";
     notes.push(element("p", { class: "soft small" }, words));
   }
   if (!found.exact) {

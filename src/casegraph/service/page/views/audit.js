@@ -1,4 +1,4 @@
-// Audit: the facts with the least support; one click to retract one, another to take that back.
+// Audit: the least probable facts; one click to retract one, another to take that back.
 
 import { toQuestion } from "../address.js";
 import { update } from "../api.js";
@@ -19,8 +19,8 @@ export function auditView() {
     element(
       "p",
       { class: "lead" },
-      "Each fact is asked for as if it were missing. Facts that little supports, while much ",
-      "supports another answer, come first. They may still be right: check before you retract.",
+      "Each fact is judged as if it were missing. The least probable ones come first. They may ",
+      "still be right: check before you retract.",
     ),
     element("section", {}, form),
     panel.node,
@@ -57,21 +57,28 @@ function findingShown(row) {
   const item = element(
     "li",
     {},
-    element("b", { class: "number" }, row.rank === null ? "not found" : `rank ${row.rank}`),
-    element("span", { class: "grow" }, factSentence(fact), insteadShown(row)),
+    element("b", { class: "number" }, worthOf(row)),
+    element("span", { class: "grow" }, factSentence(fact), reasonShown(row), insteadShown(row)),
     element("a", { href: toQuestion(question, { answer: row.tail }), class: "button" }, "Why?"),
     retraction(fact, (isGone) => item.classList.toggle("gone", isGone)),
   );
   return item;
 }
 
+/** How probable a fact is; its rank if the settings have no probabilities. */
+function worthOf(row) {
+  if (row.probability !== null) return percent(row.probability);
+  return row.rank === null ? "not found" : `rank ${row.rank}`;
+}
+
+function reasonShown(row) {
+  return element("small", { class: "block" }, String(row.reasons[0]));
+}
+
+/** The best new answer, if the fact itself does not come first. */
 function insteadShown(row) {
-  const isSure = row.probability !== null;
-  const chance = isSure ? `${percent(row.probability)} by what supports it` : "";
-  if (!row.instead) return element("small", { class: "block" }, chance);
-  const known = row.instead_known ? " (a fact, too)" : "";
-  const before = chance ? `${chance} · better: ` : "better: ";
-  return element("small", { class: "block" }, before, named(row.instead), known);
+  if (!row.instead || row.rank === 1) return null;
+  return element("small", { class: "block" }, "more likely: ", named(row.instead));
 }
 
 /** A button that retracts a fact, and then takes that back. */

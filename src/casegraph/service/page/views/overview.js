@@ -159,8 +159,8 @@ function settings(about) {
       "p",
       {},
       about.tuned
-        ? "It is tuned to this graph: answers have probabilities."
-        : "It is not tuned: answers have scores. casegraph tune finds what answers best.",
+        ? "It is tuned to this graph, and so are its probabilities."
+        : "It is not tuned: probabilities are judged as in other graphs. casegraph tune fits them.",
     ),
     element("dl", {}, items),
     element("p", { class: "soft small" }, `casegraph ${about.version}`),

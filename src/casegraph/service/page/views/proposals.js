@@ -18,8 +18,8 @@ export function proposalsView() {
     element(
       "p",
       { class: "lead" },
-      "Each entity is asked for what similar entities have. Answers that are not facts yet are ",
-      "proposed, the most probable first.",
+      "Each entity is asked for what similar entities have, in both directions. Pairs that are ",
+      "not facts yet are proposed, the most probable first.",
     ),
     element("section", {}, form),
     panel.node,
@@ -56,13 +56,15 @@ function proposalsShown(rows) {
 
 function proposalShown(row) {
   const fact = [row.head, row.relation, row.tail];
-  const isTail = row.asked !== "head";
+  // As the reason: about the head, unless the tail says much more.
+  const isTail = 10 * row.tail_score >= row.head_score;
   const question = { entity: isTail ? row.head : row.tail, relation: row.relation };
   const why = toQuestion(
     { ...question, wanted: isTail ? "tail" : "head" },
     { answer: isTail ? row.tail : row.head },
   );
-  const worth = row.probability === null ? row.score.toFixed(2) : percent(row.probability);
+  const score = Math.max(row.tail_score, row.head_score);
+  const worth = row.probability === null ? score.toFixed(2) : percent(row.probability);
   const accept = button("Accept", async () => {
     if (await add(fact)) accept.disabled = true;
   });

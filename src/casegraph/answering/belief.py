@@ -1,0 +1,201 @@
+"""
+Belief: how probable it is that a pair of entities is a fact, although the graph does not have it.
+
+A pair (head, tail) of a relation has the same belief whichever way one asks. It follows from a few
+numbers about the pair:
+
+    the scores of the tail as an answer to (head, relation, ?), of the head to (?, relation, tail)
+    how many tails the head already has, and how many heads the tail
+    of the heads that have this many tails, how many have more; and likewise for the tail
+
+Let η be a weighted sum of these numbers (`features`), and σ(η) = 1 / (1 + exp(-η)) the probability
+that the pair is a fact, known or not. Of all facts, the graph has the share c. So a pair that the
+graph does not have is a fact with the probability
+
+    σ (1 - c) / (1 - c σ),        which has the odds  exp(η) · (1 - c)
+
+The weights and c are fitted to a graph when it is tuned (`tuning.fitting`). Nothing here depends on
+the rank of an answer: accepting one answer changes the belief in another only by what it adds to
+the evidence and to the counts.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from casegraph.answering.query import UNKNOWN, scores_of_targets
+from casegraph.graph.directions import inverse, is_inverse
+
+if TYPE_CHECKING:
+    from casegraph.answering.state import State
+    from casegraph.graph.arrays import Counts, Floats, Ids
+    from casegraph.settings import Belief
+
+SOME_SCORE = 0.01  # added to scores, so that a score of 0 has a logarithm
+SOME_ENTITIES = 5  # pseudo-count: of the share of entities with one answer fewer
+MOST_COUNTED = 1_000  # answers of an entity; whoever has more, has more
+DIGITS = 6  # of a probability
+ALMOST_NONE = 1e-100  # missing facts: then every probability is rounded to 0
+
+
+class Pairs(NamedTuple):
+    """Pairs of one relation, as ids: (heads[i], relation, tails[i]).
+
+    relation   its forward direction
+    are_facts  whether the graph has them; each is treated as if it did not
+    """
+
+    relation: int
+    heads: Ids
+    tails: Ids
+    are_facts: bool = False
+
+
+def probabilities(
+    state: State,
+    pairs: Pairs,
+    *,
+    tail_scores: Floats | None = None,
+    head_scores: Floats | None = None,
+) -> Floats | None:
+    """How probable it is that each pair is a fact; None if these settings have no belief.
+
+    tail_scores, head_scores  the scores of the tails, or of the heads, as answers, if known already
+    """
+    belief = state.settings.belief
+    if belief is None:
+        return None
+    numbers = features(state, pairs, tail_scores=tail_scores, head_scores=head_scores)
+    return believed(belief, numbers)
+
+
+def answer_probabilities(
+    state: State, direction: int, asked: Ids, found: Ids, scores: Floats
+) -> Floats | None:
+    """The same for answers that were found in one direction of a relation, with these scores.
+
+    asked, found  the entity that each question is about, and the answer
+    """
+    if is_inverse(direction):
+        pairs = Pairs(inverse(direction), found, asked)
+        return probabilities(state, pairs, head_scores=scores)
+    pairs = Pairs(direction, asked, found)
+    return probabilities(state, pairs, tail_scores=scores)
+
+
+def believed(belief: Belief, numbers: Floats) -> Floats:
+    """The probability of each pair, from its features."""
+    odds = np.exp(log_odds(belief, numbers))
+    probability: Floats = np.round(odds / (1 + odds), DIGITS)
+    return probability
+
+
+def log_odds(belief: Belief, numbers: Floats) -> Floats:
+    """The logarithm of the odds that each pair is a fact, from its features."""
+    intercept, *weights = belief.coefficients
+    support = intercept + numbers @ np.array(weights)
+    missing = max(belief.missing, ALMOST_NONE)
+    logarithms: Floats = np.clip(support, -50, 50) + np.log(missing / (1 + missing))
+    return logarithms
+
+
+def features(
+    state: State,
+    pairs: Pairs,
+    *,
+    tail_scores: Floats | None = None,
+    head_scores: Floats | None = None,
+) -> Floats:
+    """The numbers that the belief in each pair depends on: a row for each pair."""
+    ahead = pairs.relation
+    back = inverse(ahead)
+    if tail_scores is None:
+        tail_scores = _scores(state, ahead, pairs.heads, pairs.tails, pairs.are_facts)
+    if head_scores is None:
+        head_scores = _scores(state, back, pairs.tails, pairs.heads, pairs.are_facts)
+    tail_strength = np.log(tail_scores + SOME_SCORE)
+    head_strength = np.log(head_scores + SOME_SCORE)
+    tails_known = known_counts(state, ahead, pairs.heads) - pairs.are_facts
+    heads_known = known_counts(state, back, pairs.tails) - pairs.are_facts
+    columns = [
+        tail_strength,
+        head_strength,
+        tail_strength**2,
+        head_strength**2,
+        tail_strength * head_strength,
+        np.log1p(tails_known),
+        np.log1p(heads_known),
+        tails_known == 0,
+        heads_known == 0,
+        _share_with_more(state, ahead, tails_known, left_out=pairs.are_facts),
+        _share_with_more(state, back, heads_known, left_out=pairs.are_facts),
+    ]
+    return np.stack(columns, axis=1).astype(np.float64)
+
+
+def _scores(
+    state: State, direction: int, entities: Ids, targets: Ids, are_facts: bool
+) -> Floats:
+    """The score of each target as an answer to (entity, direction, ?)."""
+    if not are_facts:
+        return scores_of_targets(state, direction, entities, targets)
+    return scores_of_targets(state, direction, entities, targets, hidden=targets)
+
+
+def known_counts(state: State, direction: int, entities: Ids) -> Counts:
+    """How many answers each entity has."""
+    counts = _answer_counts(state, direction)
+    return np.where(entities == UNKNOWN, 0, counts[entities])
+
+
+def _answer_counts(state: State, direction: int) -> Counts:
+    """How many answers every entity has."""
+
+    def counts() -> Counts:
+        heads, _, _ = state.graph.rows(direction).T
+        return np.bincount(heads, minlength=len(state.graph.entities))
+
+    return state.derived(("answer counts", direction), counts)
+
+
+def _share_with_more(
+    state: State, direction: int, known: Counts, *, left_out: bool
+) -> Floats:
+    """The share of the other entities with at least this many answers that has more; its logarithm.
+
+    0 for an entity without answers: whether it has the relation at all is another matter.
+
+    left_out  whether a fact of each entity was left out
+
+    Where few entities have that many answers, the share is nearly that of one answer fewer. It is a
+    share of the others, so that it does not change when the entity itself gets an answer more.
+    """
+    at_least, of_others = state.derived(
+        ("entities by answers", direction), lambda: _by_answers(state, direction)
+    )
+    most = len(of_others)
+    count = np.clip(known, 1, most)
+    with_more = np.maximum(at_least[count + 1] - left_out, 0)
+    with_so_many = np.maximum(at_least[count] - 1, 0)
+    fewer = of_others[count - 1]
+    share = (with_more + SOME_ENTITIES * fewer) / (with_so_many + SOME_ENTITIES)
+    return np.where(known == 0, 0.0, np.log(share))
+
+
+def _by_answers(state: State, direction: int) -> tuple[Counts, Floats]:
+    """How many entities have at least k answers; and of them but for one, the share that has more.
+
+    The share for k = 0 is that of any number of answers.
+    """
+    counts = np.minimum(_answer_counts(state, direction), MOST_COUNTED)
+    exactly = np.bincount(counts[counts > 0], minlength=2)
+    at_least = np.append(exactly[::-1].cumsum()[::-1], [0, 0])
+    shares = [(at_least[2:].sum() + 0.5) / (at_least[1:].sum() + 1)]
+    for number in range(1, len(exactly) - 1):
+        others = max(int(at_least[number]) - 1, 0)
+        with_more = max(int(at_least[number + 1]) - 1, 0)
+        pseudo = SOME_ENTITIES * shares[-1]
+        shares.append((with_more + pseudo) / (others + SOME_ENTITIES))
+    return at_least, np.array(shares)
