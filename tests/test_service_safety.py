@@ -40,7 +40,7 @@ from casegraph.service.limits import Limits
 from casegraph.service.rights import ROUTES, rule_of
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
+    from collections.abc import Callable, Iterator
 
 T = TypeVar("T")
 DOCS = Path(__file__).parents[1] / "docs" / "http-api.md"
@@ -254,16 +254,20 @@ def test_requests_together_are_held_only_so_far(tmp_path: Path) -> None:
 @contextmanager
 def held_up(running: Live) -> Iterator[Held]:
     """Meanwhile every read waits, until it is let go."""
-    held = Held(Event(), [])
+    held = Held(Event(), [], [], [])
     original = running.service._in_thread
 
-    def in_thread(work: Callable[[], T], *, slow: bool) -> Awaitable[T]:
+    async def in_thread(work: Callable[[], T], *, slow: bool) -> T:
         def held_work() -> T:
             held.begun.append(None)
             held.let_go.wait(PATIENCE)
             return work()
 
-        return original(held_work, slow=slow)
+        held.asked.append(None)
+        try:
+            return await original(held_work, slow=slow)
+        finally:
+            held.ended.append(None)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(running.service, "_in_thread", in_thread)
@@ -274,15 +278,29 @@ def held_up(running: Live) -> Iterator[Held]:
 
 
 class Held(NamedTuple):
-    """Reads that are held up: what lets them go, and those that were begun."""
+    """Reads that are held up.
+
+    let_go  lets them go on
+    asked   an item for each read that was asked for
+    begun   an item for each that a thread has begun
+    ended   an item for each that nobody waits for any more
+    """
 
     let_go: Event
+    asked: list[None]
     begun: list[None]
+    ended: list[None]
 
     def wait_until_begun(self) -> None:
-        give_up = time.monotonic() + PATIENCE
-        while not self.begun and time.monotonic() < give_up:
-            time.sleep(0.01)
+        wait_for(self.begun, 1)
+
+
+def wait_for(items: list[None], count: int) -> None:
+    """Wait until other threads have added this many items."""
+    give_up = time.monotonic() + PATIENCE
+    while len(items) < count and time.monotonic() < give_up:
+        time.sleep(0.01)
+    assert len(items) >= count
 
 
 @pytest.mark.parametrize(
@@ -372,9 +390,8 @@ def test_work_for_a_client_that_left_is_not_begun(own: Live) -> None:
                 )
                 stack.enter_context(connection)
                 connection.sendall(asking)
-            held.wait_until_begun()
-        # By now it is seen that they left.
-        assert own.client.get("/healthz").status_code == 200
+            wait_for(held.asked, 60)
+        wait_for(held.ended, 60)
     assert own.get("/v1/info")["sequence"] == 1
     assert len(held.begun) < 60  # the server has 40 threads
 
