@@ -124,7 +124,8 @@ def print_usual() -> None:
         tuned_to.append(tuning.belief.coefficients)
         print(name, tuning.belief, flush=True)
     median = np.median(tuned_to, axis=0)
-    other_way_round = median[[0, 2, 1, 4, 3, 5, 7, 6, 9, 8, 11, 10]]
+    swapped = [0, *(place for first in range(2, 15, 2) for place in (first, first - 1))]
+    other_way_round = median[swapped]
     print("median", np.round((median + other_way_round) / 2, 2).tolist())
 
 

@@ -9,7 +9,8 @@ from tests.commands import records, run
 from tests.strategies import Fact, random_facts, shuffled
 
 from casegraph import world
-from casegraph.answering.belief import Pairs, probabilities
+from casegraph.answering.belief import probabilities
+from casegraph.answering.pair_strengths import Pairs
 from casegraph.answering.query import answers
 from casegraph.batch.audit import NO_REASON, Finding, audit
 from casegraph.casebase import CaseBase

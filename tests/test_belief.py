@@ -11,7 +11,8 @@ from hypothesis import given
 from tests.strategies import Fact, fact_lists, random_facts, shuffled
 
 from casegraph import CaseBase, InvalidSettings, Settings, world
-from casegraph.answering.belief import Pairs, believed, features, probabilities
+from casegraph.answering.belief import believed, features, probabilities
+from casegraph.answering.pair_strengths import Pairs
 from casegraph.graph.arrays import Flags, Floats, Ids, ids
 from casegraph.graph.directions import forward
 from casegraph.settings import USUAL_COEFFICIENTS, Belief

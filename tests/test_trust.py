@@ -28,7 +28,8 @@ from casegraph import (
     world,
     write_facts,
 )
-from casegraph.answering.belief import Pairs, probabilities
+from casegraph.answering.belief import probabilities
+from casegraph.answering.pair_strengths import Pairs
 from casegraph.answering.query import scores_of_targets
 from casegraph.evaluation.evaluation import benchmark_of
 from casegraph.evaluation.splitting import hold_out

@@ -21,7 +21,8 @@ from casegraph import (
     Settings,
     world,
 )
-from casegraph.answering.belief import Pairs, probabilities
+from casegraph.answering.belief import probabilities
+from casegraph.answering.pair_strengths import Pairs
 from casegraph.answering.query import UNKNOWN
 from casegraph.answering.questions import query_of
 from casegraph.answering.state import State

@@ -74,6 +74,36 @@ class alignas(own_lines) Answerer {
     return candidates_.list();
   }
 
+  // Walk the first path types of the list to some answers of a query. Returns the strength of the
+  // paths to each of them, in their order.
+  std::vector<double> path_strengths(std::size_t query, Ids targets) {
+    std::vector<double> strengths(targets.size());
+    at_hand.start(queries_.entities[query], queries_.hidden[query], false);
+    if (!at_hand.is_known())
+      return strengths;
+    choose_worths();
+    Walk walk = start(queries_.lists[query]);
+    if (options_.walked > 0)
+      walk.end = std::min(walk.end, walk.first + options_.walked);
+    precedents_.start(false);
+    std::vector<std::size_t> places;
+    for (Id target : targets)
+      if (at_hand.is_in_graph(target))
+        places.push_back(precedents_.candidate(target));
+    follow_only_to(walk, places);
+    for (std::size_t at = 0; at < targets.size(); ++at)
+      if (at_hand.is_in_graph(targets[at]))
+        strengths[at] = candidates_.path_strength(candidates_.place_of(targets[at]));
+    return strengths;
+  }
+
+  // The strength with which precedents support some answers of a query, in their order.
+  std::vector<double> precedent_strengths(std::size_t query, Ids targets) {
+    at_hand.start(queries_.entities[query], queries_.hidden[query], false);
+    budget.renew();
+    return precedents_.strengths(targets);
+  }
+
   const Candidate* find(Id entity) const {
     return at_hand.is_in_graph(entity) ? candidates_.find(entity) : nullptr;
   }
@@ -198,23 +228,44 @@ class alignas(own_lines) Answerer {
       }
       if (walker_.is_known_to_lead_nowhere(last.parent))
         continue;
-      steps.take(std::ssize(leaders));
-      std::erase_if(leaders, [&](std::size_t place) {
-        return candidates_.is_final(place, query_.strengths[walk.at]);
-      });
+      drop_final(leaders, walk);
       if (leaders.empty() && query_.cost_from[walk.at] <= left)
         break;
       Frontier* from = walker_.frontier(last.parent);
       if (from == nullptr)
         continue;
-      const Count cost = walker_.most_cost(graph_.edges(last.relation), *from);
-      walk.led_somewhere += cost > 0 && follow_to(walk, last, *from, leaders);
+      const Edges& edges = graph_.edges(last.relation);
+      const Count cost = walker_.most_cost(edges, *from);
+      if (cost > 0 &&
+          (follow_to(walk, last, *from, leaders) || leads_on(edges, at_hand.entity, *from, steps)))
+        ++walk.led_somewhere;
       spared += cost;
     }
     return budget.exact;
   }
 
-  // The last step of a path type, to the leaders only. Returns whether it leads anywhere at all.
+  // Follow the path types of a list to some candidates, and to nobody else.
+  void follow_only_to(Walk walk, std::vector<std::size_t> leaders) {
+    for (; walk.at < walk.end; ++walk.at) {
+      drop_final(leaders, walk);
+      if (leaders.empty())
+        return;
+      const Trie::Node& last = query_.ends[walk.at].last;
+      steps.take();
+      if (Frontier* from = walker_.frontier(last.parent))
+        follow_to(walk, last, *from, leaders);
+    }
+  }
+
+  // Keep only candidates that the path types to come can change.
+  void drop_final(std::vector<std::size_t>& places, const Walk& walk) {
+    steps.take(std::ssize(places));
+    std::erase_if(places, [&](std::size_t place) {
+      return candidates_.is_final(place, query_.strengths[walk.at]);
+    });
+  }
+
+  // The last step of a path type, to the leaders only. Returns whether it leads to any of them.
   bool follow_to(const Walk& walk, const Trie::Node& last, Frontier& from,
                  const std::vector<std::size_t>& leaders) {
     const Edges& edges = graph_.edges(last.relation);
@@ -228,7 +279,7 @@ class alignas(own_lines) Answerer {
       arrive(walk, leader);
       anywhere = true;
     }
-    return anywhere || leads_on(edges, at_hand.entity, from, steps);
+    return anywhere;
   }
 
   // Path types are worth less if they lead to the hidden answer, which was counted when it was not
@@ -239,7 +290,7 @@ class alignas(own_lines) Answerer {
     worths_ = &query_.worths;
     worths_if_fewer_ = nullptr;
     if (was_counted && !query_.worths_if_fewer[0].empty())
-      worths_if_fewer_ = &query_.worths_if_fewer[at_hand.is_taken(at_hand.given(hidden) - 1)];
+      worths_if_fewer_ = &query_.worths_if_fewer[at_hand.has_taken_slot(hidden)];
   }
 
   // Choose what the current path type is worth: less by one right end if it leads to the hidden

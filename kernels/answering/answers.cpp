@@ -104,8 +104,8 @@ Answers answers(const RelationQuery& relation_query, const Queries& queries, Wor
 }
 
 Standing standings(const RelationQuery& relation_query, const Queries& queries,
-                   Workspaces& workspaces, const Targets& targets, int threads,
-                   Progress& progress) {
+                   Workspaces& workspaces, const EntitySets& targets, const EntitySets& known,
+                   int threads, Progress& progress) {
   const std::size_t all = targets.entities.size();
   Standing standing;
   standing.score.resize(all);
@@ -115,11 +115,11 @@ Standing standings(const RelationQuery& relation_query, const Queries& queries,
   const auto compare = [&](Answerer& answerer, std::size_t query) {
     const Goal goal{.targets = targets.of(query)};
     const std::vector<Candidate>& candidates = answerer.answer(query, goal);
-    const Ids known = targets.known_of(query);
+    const Ids not_competing = known.of(query);
     for (std::int64_t at = targets.offsets[query]; at < targets.offsets[query + 1]; ++at) {
-      answerer.steps.take(1 + std::ssize(candidates) + std::ssize(known));
+      answerer.steps.take(1 + std::ssize(candidates) + std::ssize(not_competing));
       TargetRank rank(answerer, relation_query.habit, targets.entities[at]);
-      rank.compare(candidates, known);
+      rank.compare(candidates, not_competing);
       standing.score[at] = rank.score;
       standing.better[at] = rank.better;
       standing.equal[at] = rank.equal;
@@ -128,6 +128,42 @@ Standing standings(const RelationQuery& relation_query, const Queries& queries,
   };
   for_each_query(relation_query, queries, workspaces, threads, progress, compare);
   return standing;
+}
+
+namespace {
+
+// One number for each target: `strengths(answerer, query)` returns those of a query.
+template <class Strengths>
+std::vector<double> of_each_target(const RelationQuery& relation_query, const Queries& queries,
+                                   Workspaces& workspaces, const EntitySets& targets, int threads,
+                                   Progress& progress, const Strengths& strengths) {
+  std::vector<double> all(targets.entities.size());
+  const auto add = [&](Answerer& answerer, std::size_t query) {
+    std::ranges::copy(strengths(answerer, query), all.begin() + targets.offsets[query]);
+  };
+  for_each_query(relation_query, queries, workspaces, threads, progress, add);
+  return all;
+}
+
+}  // namespace
+
+std::vector<double> path_strengths(const RelationQuery& relation_query, const Queries& queries,
+                                   Workspaces& workspaces, const EntitySets& targets, int threads,
+                                   Progress& progress) {
+  return of_each_target(relation_query, queries, workspaces, targets, threads, progress,
+                        [&](Answerer& answerer, std::size_t query) {
+                          return answerer.path_strengths(query, targets.of(query));
+                        });
+}
+
+std::vector<double> precedent_strengths(const RelationQuery& relation_query,
+                                        const Queries& queries, Workspaces& workspaces,
+                                        const EntitySets& targets, int threads,
+                                        Progress& progress) {
+  return of_each_target(relation_query, queries, workspaces, targets, threads, progress,
+                        [&](Answerer& answerer, std::size_t query) {
+                          return answerer.precedent_strengths(query, targets.of(query));
+                        });
 }
 
 namespace {
@@ -156,7 +192,8 @@ std::vector<Weighted> nearest_entities(const RelationQuery& relation_query, Id e
                                        Workspaces& workspaces, Progress& progress) {
   const auto heads = [](Resemblance& resemblance) {
     resemblance.find_heads();
-    return resemblance.heads();
+    resemblance.nearest_heads();
+    return resemblance.weighted_heads();
   };
   return by_weight(relation_query, entity, hidden, workspaces, progress, heads);
 }
@@ -165,7 +202,8 @@ std::vector<Weighted> precedents_of(const RelationQuery& relation_query, Id enti
                                     Id answer, Workspaces& workspaces, Progress& progress) {
   const auto heads_of_answer = [&](Resemblance& resemblance) {
     resemblance.find_heads();
-    std::vector<Weighted> heads = resemblance.heads();
+    resemblance.nearest_heads();
+    std::vector<Weighted> heads = resemblance.weighted_heads();
     const Edges& asked = relation_query.graph.edges(relation_query.relation);
     std::erase_if(heads, [&](const Weighted& head) { return !asked.holds(head.entity, answer); });
     for (Weighted& head : heads)

@@ -20,6 +20,7 @@ struct QueryOptions {
   int walked = 0;           // how many path types that lead anywhere are walked; 0 for all
   bool precedents = false;  // use evidence of all kinds; or of path types only
   bool slots = false;       // path types are weighed by the slot of the end
+  bool backwards = false;   // path types are those of the inverse relation, walked from their ends
   bool linked = true;       // an entity that a fact links to the query entity may be a new answer
   double doubt = 5;         // added to the denominator of the habit
   double habit = 0.1;       // the weight of what all entities answer
@@ -28,7 +29,7 @@ struct QueryOptions {
   double decisive = 0.77;   // a path type right in more cases than this decides; 1: none does
   double ridge = 30;        // λ of the regressions (resemblance.hpp)
   double precedent_weight = 4;  // the weight of their scores
-  int nearest = 512;            // entities that take part in a regression
+  int nearest = 1024;           // entities that take part in a regression
   int best = 5;                 // path types that count for one answer
   Count budget = 100'000'000;   // edges that a query may look at; what would cost more is not
                                 // followed, and the answer says so
@@ -58,19 +59,13 @@ struct Queries {
   Ids hidden;    // a known answer that is treated as unknown, or -1
 };
 
-// For each query: the answers to rank, and the known answers that do not compete with them. Sorted
-// sets, one after the other.
-struct Targets {
+// A sorted set of entities for each query, one after the other.
+struct EntitySets {
   std::span<const std::int64_t> offsets;
   Ids entities;
-  std::span<const std::int64_t> known_offsets;
-  Ids known;
 
   Ids of(std::size_t query) const {
     return entities.subspan(offsets[query], offsets[query + 1] - offsets[query]);
-  }
-  Ids known_of(std::size_t query) const {
-    return known.subspan(known_offsets[query], known_offsets[query + 1] - known_offsets[query]);
   }
 };
 
@@ -122,8 +117,23 @@ Answers answers(const RelationQuery& relation_query, const Queries& queries, Wor
                 Count top, bool new_only, int threads, Progress& progress);
 
 // How the targets of every query compare with its other candidates.
+//
+// known  answers that do not compete with the targets
 Standing standings(const RelationQuery& relation_query, const Queries& queries,
-                   Workspaces& workspaces, const Targets& targets, int threads, Progress& progress);
+                   Workspaces& workspaces, const EntitySets& targets, const EntitySets& known,
+                   int threads, Progress& progress);
+
+// The strength of the paths from the entity of every query to its targets. The first `walked` path
+// types of the list are walked, whether or not they lead anywhere, so that it does not matter from
+// which end they are walked.
+std::vector<double> path_strengths(const RelationQuery& relation_query, const Queries& queries,
+                                   Workspaces& workspaces, const EntitySets& targets, int threads,
+                                   Progress& progress);
+
+// The strength with which entities that resemble the entity of every query support its targets.
+std::vector<double> precedent_strengths(const RelationQuery& relation_query,
+                                        const Queries& queries, Workspaces& workspaces,
+                                        const EntitySets& targets, int threads, Progress& progress);
 
 // The entities that have the relation and resemble the query entity, largest weight first.
 //

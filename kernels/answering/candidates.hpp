@@ -120,6 +120,15 @@ class Candidates {
     return {with_others(place, lower), with_others(place, upper)};
   }
 
+  // What the path types of a candidate add to its score.
+  double path_strength(std::size_t place) const {
+    const std::span<const double> strengths = strengths_of(place);
+    double paths = 0;
+    for (std::size_t at = 0; at < strengths.size(); ++at)
+      paths += path_weights_[at] * strengths[at];
+    return paths;
+  }
+
   // Compute all scores from the pieces.
   void combine() {
     if (options_->sum)
@@ -160,11 +169,7 @@ class Candidates {
   }
 
   void combine(std::size_t place) {
-    const std::span<const double> strengths = strengths_of(place);
-    double paths = 0;
-    for (std::size_t at = 0; at < strengths.size(); ++at)
-      paths += path_weights_[at] * strengths[at];
-    list_[place].score = with_others(place, paths);
+    list_[place].score = with_others(place, path_strength(place));
   }
 
   const QueryOptions* options_ = nullptr;

@@ -47,6 +47,46 @@ class Precedents {
     }
   }
 
+  // The strength with which entities that resemble the query entity support some answers, in their
+  // order; 0 as far as the budget does not go.
+  std::vector<double> strengths(Ids answers) {
+    std::vector<double> strengths(answers.size());
+    if (options_.precedent_weight == 0 || !at_hand_.is_known())
+      return strengths;
+    const Count cost = resemblance_.find_heads();
+    if (!budget_.allows(cost))
+      return strengths;
+    budget_.followed += cost;
+
+    const std::vector<Id>& heads = resemblance_.nearest_heads();
+    const Edges& asked = query_.graph.edges(query_.relation);
+    std::vector<std::vector<std::size_t>> voters(answers.size());  // places in `heads`
+    bool are_there_voters = false;
+    for (std::size_t at = 0; at < answers.size(); ++at) {
+      steps_.take(std::ssize(heads));
+      for (std::size_t place = 0; place < heads.size(); ++place)
+        if (asked.holds(heads[place], answers[at]))
+          voters[at].push_back(place);
+      are_there_voters |= !voters[at].empty();
+    }
+    if (!are_there_voters)
+      return strengths;
+
+    const std::vector<Weighted>& weighted = resemblance_.weighted_heads();
+    for (std::size_t at = 0; at < answers.size(); ++at) {
+      std::int64_t total = 0;
+      Count count = 0;
+      for (std::size_t place : voters[at]) {
+        if (place >= weighted.size())
+          break;
+        total += vote_of(weighted[place]);
+        ++count;
+      }
+      strengths[at] = options_.precedent_weight * score_of(total, count);
+    }
+    return strengths;
+  }
+
   // The entity's own answers become candidates, even without other evidence, since others give them
   // less often than the list of the habit says.
   void make_own_candidates() {
@@ -76,8 +116,7 @@ class Precedents {
       return candidates_.place_of(answer);
     const bool is_given_used = options_.slots || !habit_.empty();
     const Count given_by_all = is_given_used ? at_hand_.given(answer) : 0;
-    const Count given_by_others = given_by_all > 0 ? given_by_all - at_hand_.is_own(answer) : 0;
-    const bool has_taken_slot = at_hand_.is_taken(given_by_others);
+    const bool has_taken_slot = at_hand_.has_taken_slot(answer, given_by_all);
     const std::size_t place = candidates_.make(answer, given_by_all, has_taken_slot);
     if (habit_at_once_)
       add_habit(place);
@@ -99,9 +138,10 @@ class Precedents {
     votes_.clear();
     Stamps& slots = workspace_.stamps;
     slots.renew();
-    const std::vector<Weighted>& heads = resemblance_.heads();
+    resemblance_.nearest_heads();
+    const std::vector<Weighted>& heads = resemblance_.weighted_heads();
     for (const auto& [head, weight] : heads) {
-      const auto vote = static_cast<std::int64_t>(std::llrint(weight / unit));
+      const std::int64_t vote = vote_of({head, weight});
       for (Id answer : query_.graph.tails(head, query_.relation)) {
         steps_.take();
         if (!slots.has(answer)) {
@@ -114,9 +154,16 @@ class Precedents {
       }
     }
     for (const auto& [answer, voters, total] : votes_) {
-      const double score = static_cast<double>(total) * unit * resemblance_.correction(voters);
+      const double score = score_of(total, voters);
       add_score(answer, Kind::precedents, score, voters, std::ssize(heads));
     }
+  }
+
+  static std::int64_t vote_of(const Weighted& head) {
+    return static_cast<std::int64_t>(std::llrint(head.weight / unit));
+  }
+  double score_of(std::int64_t total, Count voters) const {
+    return static_cast<double>(total) * unit * resemblance_.correction(voters);
   }
 
   void add_answers() {

@@ -81,8 +81,16 @@ class QueryAtHand {
   }
   Count others() const { return habit_.others(!own.empty()); }
 
-  // Whether the slot of an answer is taken that so many others give.
-  bool is_taken(Count given_by_others) const { return options_.slots && given_by_others > 0; }
+  // Whether the slot of an answer is taken: another entity has it. Backwards, the slot is that of
+  // the query entity: it has another answer.
+  bool has_taken_slot(Id answer) const { return has_taken_slot(answer, given(answer)); }
+  bool has_taken_slot(Id answer, Count given_by_all) const {
+    if (!options_.slots)
+      return false;
+    const Count of_all = options_.backwards ? std::ssize(own) : given_by_all;
+    const bool is_own_fact = options_.backwards ? is_own(hidden) : is_own(answer);
+    return of_all > is_own_fact;
+  }
 
   // Whether an edge is the hidden answer, in either direction.
   bool is_hidden(Id head, Id relation, Id tail) const {

@@ -1,6 +1,19 @@
 #include "answering/relation_query.hpp"
 
 namespace casegraph {
+namespace {
+
+Trie trie_of(std::span<const PathType> types, const QueryOptions& options) {
+  if (!options.backwards)
+    return Trie(types, options.max_length);
+  const Packing packing(options.max_length);
+  std::vector<PathType> turned;
+  for (PathType type : types)
+    turned.push_back(backwards(type, packing));
+  return Trie(turned, options.max_length);
+}
+
+}  // namespace
 
 RelationQuery::RelationQuery(const Graph& graph_, Id relation_, const WalkLists& lists_,
                              const QueryOptions& options_, Ids rank_, Progress& progress)
@@ -9,7 +22,7 @@ RelationQuery::RelationQuery(const Graph& graph_, Id relation_, const WalkLists&
       lists(lists_),
       options(options_),
       rank(rank_),
-      trie(lists.types, options.max_length),
+      trie(trie_of(lists.types, options)),
       habit(graph, relation, options, rank, progress),
       may_stop_early(options.loop_free && !options.sum) {
   for (std::int32_t type : lists.walked) {

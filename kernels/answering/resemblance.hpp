@@ -56,13 +56,20 @@ class Resemblance {
     return keep_rarest();
   }
 
-  // The entities that resemble the query entity, after `find_heads`; nearest first.
-  const std::vector<Weighted>& heads() {
+  // The entities that have the relation and are nearest to the query entity, after `find_heads`;
+  // nearest first.
+  const std::vector<Id>& nearest_heads() {
     const Edges& asked = graph_.edges(query_.relation);
     find_nearest([&](Id entity) { return entity != at_hand_.entity && asked.has(entity); });
+    return nearest_;
+  }
+
+  // How much each of them resembles the query entity. If all together have too many facts, the last
+  // are left out.
+  const std::vector<Weighted>& weighted_heads() {
     ridge_.clear(facts_per_row * (nearest_.size() + 1));
     add_row(at_hand_.entity);
-    add_rows(nearest_, max_facts);
+    add_rows(nearest_, max_facts());
     ridge_.finish();
 
     weighted_.clear();
@@ -113,9 +120,7 @@ class Resemblance {
   static constexpr double kappa = 0.2;
   static constexpr Count unit_of_nearness = 1 << 20;
   static constexpr Count max_owners = 2000;             // of a fact that entities can be near by
-  static constexpr Count max_edges = 1 << 20;           // looked at to find who is near
   static constexpr Count max_facts_of_known = 1 << 18;  // looked at
-  static constexpr Count max_facts = 1 << 16;           // of all entities of a regression
   static constexpr std::size_t facts_per_row = 16;      // about
 
   // A fact, and the entities that have it.
@@ -127,6 +132,8 @@ class Resemblance {
   };
 
   double lambda() const { return query_.options.ridge; }
+  Count max_edges() const { return Count{1024} * query_.options.nearest; }  // for nearness
+  Count max_facts() const { return Count{128} * query_.options.nearest; }   // of a regression
 
   std::uint64_t key(Id relation, Id tail) const {
     return static_cast<std::uint64_t>(relation) * graph_.entities + tail + 1;
@@ -158,7 +165,7 @@ class Resemblance {
   // owners are left.
   Count keep_rarest() {
     const Count all = owners_of_facts();
-    if (all <= max_edges)
+    if (all <= max_edges())
       return all;
     std::vector<Count> sizes;
     for (const SharedFact& fact : facts_)
@@ -166,7 +173,7 @@ class Resemblance {
     std::ranges::sort(sizes);
     Count kept = 0;
     std::size_t at = 0;
-    while (kept + sizes[at] <= max_edges)
+    while (kept + sizes[at] <= max_edges())
       kept += sizes[at++];
     const Count limit = sizes[at];  // facts of the same size all stay, or all go
     std::erase_if(facts_, [&](const SharedFact& fact) { return fact.size() >= limit; });
@@ -256,16 +263,16 @@ class Resemblance {
     find_nearest([&](Id entity) { return entity == at_hand_.hidden || !at_hand_.is_own(entity); });
     keep_nearest(known_);
     ridge_.clear(facts_per_row * (known_.size() + nearest_.size()));
-    add_rows(known_, max_facts / 2);
-    add_rows(nearest_, max_facts);
+    add_rows(known_, max_facts() / 2);
+    add_rows(nearest_, max_facts() / 2);
     ridge_.finish();
   }
 
-  // Add the rows of some entities. Once all rows together have this many facts, the remaining
-  // entities are dropped.
+  // Add the rows of some entities. Once they have this many facts, the remaining ones are dropped.
   void add_rows(std::vector<Id>& entities, Count facts) {
+    const Count end = static_cast<Count>(ridge_.facts()) + facts;
     std::size_t kept = 0;
-    while (kept < entities.size() && static_cast<Count>(ridge_.facts()) < facts)
+    while (kept < entities.size() && static_cast<Count>(ridge_.facts()) < end)
       add_row(entities[kept++]);
     entities.resize(kept);
   }

@@ -79,14 +79,32 @@ nb::tuple answers_(const OwnedRelationQuery& with, In<Id> entities, In<Id> lists
                         found.followed);
 }
 
+using StrengthsOfTargets = std::vector<double>(const RelationQuery&, const Queries&, Workspaces&,
+                                               const EntitySets&, int, Progress&);
+
+template <StrengthsOfTargets* strengths>
+Out<double> strengths_(const OwnedRelationQuery& with, In<Id> entities, In<Id> lists, In<Id> hidden,
+                      Workspaces& workspaces, In<std::int64_t> target_offsets, In<Id> targets,
+                      int threads) {
+  return array(run(nullptr, [&](Progress& running) {
+    const Queries queries = queries_of(with, entities, lists, hidden);
+    const EntitySets wanted{span(target_offsets), span(targets)};
+    checks::entity_sets("targets", wanted, queries.entities.size());
+    return strengths(with.query, queries, workspaces, wanted, checks::threads(threads), running);
+  }));
+}
+
 nb::tuple standings_(const OwnedRelationQuery& with, In<Id> entities, In<Id> lists, In<Id> hidden,
                      Workspaces& workspaces, In<std::int64_t> target_offsets, In<Id> targets,
                      In<std::int64_t> known_offsets, In<Id> known, int threads) {
   Standing standing = run(nullptr, [&](Progress& running) {
     const Queries queries = queries_of(with, entities, lists, hidden);
-    const Targets ranked{span(target_offsets), span(targets), span(known_offsets), span(known)};
-    checks::targets(ranked, queries.entities.size());
-    return standings(with.query, queries, workspaces, ranked, checks::threads(threads), running);
+    const EntitySets ranked{span(target_offsets), span(targets)};
+    const EntitySets not_competing{span(known_offsets), span(known)};
+    checks::entity_sets("targets", ranked, queries.entities.size());
+    checks::entity_sets("known", not_competing, queries.entities.size());
+    return standings(with.query, queries, workspaces, ranked, not_competing,
+                     checks::threads(threads), running);
   });
   return nb::make_tuple(array(std::move(standing.score)), array(std::move(standing.better)),
                         array(std::move(standing.equal)), array(std::move(standing.earlier)));
@@ -152,6 +170,7 @@ void bind_answering(nb::module_& m) {
       .def_rw("walked", &QueryOptions::walked)
       .def_rw("precedents", &QueryOptions::precedents)
       .def_rw("slots", &QueryOptions::slots)
+      .def_rw("backwards", &QueryOptions::backwards)
       .def_rw("linked", &QueryOptions::linked)
       .def_rw("doubt", &QueryOptions::doubt)
       .def_rw("habit", &QueryOptions::habit)
@@ -178,6 +197,12 @@ void bind_answering(nb::module_& m) {
         "top"_a, "new_only"_a, "threads"_a,
         "The best answers of each query, without those that are known if `new_only`: offsets, "
         "entities, scores, whether exact; and the edges looked at.");
+  m.def("path_strengths", &strengths_<path_strengths>, "query"_a, "entities"_a, "lists"_a,
+        "hidden"_a, "workspaces"_a, "target_offsets"_a, "targets"_a, "threads"_a,
+        "The strength of the paths to each target.");
+  m.def("precedent_strengths", &strengths_<precedent_strengths>, "query"_a, "entities"_a,
+        "lists"_a, "hidden"_a, "workspaces"_a, "target_offsets"_a, "targets"_a, "threads"_a,
+        "The strength with which entities that resemble the query entity support each target.");
   m.def("standings", &standings_, "query"_a, "entities"_a, "lists"_a, "hidden"_a, "workspaces"_a,
         "target_offsets"_a, "targets"_a, "known_offsets"_a, "known"_a, "threads"_a,
         "Of each target its score, and how many candidates are better, equal, and equal but "

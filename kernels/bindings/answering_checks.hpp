@@ -69,11 +69,9 @@ inline void queries(const Queries& queries, const RelationQuery& query) {
 }
 
 // Entities that the graph does not have may be asked for: nothing leads to them.
-inline void targets(const Targets& targets, std::size_t queries) {
-  offsets("target_offsets", targets.offsets, queries, targets.entities.size());
-  ids("targets", targets.entities, -1);
-  offsets("known_offsets", targets.known_offsets, queries, targets.known.size());
-  ids("known", targets.known, -1);
+inline void entity_sets(const std::string& name, const EntitySets& sets, std::size_t queries) {
+  offsets("offsets of " + name, sets.offsets, queries, sets.entities.size());
+  ids(name, sets.entities, -1);
 }
 
 }  // namespace casegraph::checks

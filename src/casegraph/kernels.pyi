@@ -86,6 +86,7 @@ class QueryOptions:
     walked: int
     precedents: bool
     slots: bool
+    backwards: bool
     linked: bool
     doubt: float
     habit: float
@@ -276,6 +277,26 @@ def standings(
     known: Ids,
     threads: int,
 ) -> tuple[Floats, Counts, Counts, Counts]: ...
+def path_strengths(
+    query: RelationQuery,
+    entities: Ids,
+    lists: Ids,
+    hidden: Ids,
+    workspaces: Workspaces,
+    target_offsets: Counts,
+    targets: Ids,
+    threads: int,
+) -> Floats: ...
+def precedent_strengths(
+    query: RelationQuery,
+    entities: Ids,
+    lists: Ids,
+    hidden: Ids,
+    workspaces: Workspaces,
+    target_offsets: Counts,
+    targets: Ids,
+    threads: int,
+) -> Floats: ...
 def nearest_entities(
     query: RelationQuery, entity: int, hidden: int, workspaces: Workspaces
 ) -> tuple[Ids, Floats]: ...

@@ -69,8 +69,8 @@ class Combination:
 # same for heads and tails (`scripts/bench belief --usual`). The intercept, then the weights of the
 # numbers of `answering.belief.features`.
 USUAL_COEFFICIENTS = (
-    *(-1.55, 1.14, 1.14, -0.13, -0.13, 0.22),  # both scores
-    *(0.09, 0.09, -0.3, -0.3, 0.54, 0.54),  # answers that are known
+    *(-1.0, 0.3, 0.3, 0.3, 0.3, 0.4, 0.4, 0.8, 0.8),  # strengths
+    *(0.0, 0.0, -0.2, -0.2, 0.5, 0.5),  # answers that are known
 )
 USUALLY_MISSING = 0.1
 
@@ -233,7 +233,7 @@ class Settings:
     precedents: bool = True
     ridge: float = 30.0
     precedent_weight: float = 4.0
-    nearest: int = 512
+    nearest: int = 1024
     habit: float = 0.1
     linked: bool = True
     clustering: Clustering = "everyone"

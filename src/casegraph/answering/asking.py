@@ -127,34 +127,28 @@ def _believed(
     kept: list[list[tuple[int, float]]],
 ) -> list[_Believed]:
     """What to believe of the first new answers to each question, and of those that are kept."""
-    scores_of: list[dict[int, float]] = []
+    answers_of: list[list[int]] = []
     first_of: list[list[int]] = []
     for found, known, some in zip(results, known_answers, kept, strict=True):
-        new = (
-            (entity, score) for entity, score in found.pairs() if entity not in known
-        )
-        first = dict(islice(new, FIRST_NEW))
-        kept_new = (pair for pair in some if pair[0] not in known)
-        scores_of.append(first | dict(islice(kept_new, MOST_BELIEVED)))
-        first_of.append(list(first))
+        new = (entity for entity in found.entities.tolist() if entity not in known)
+        first = list(islice(new, FIRST_NEW))
+        kept_new = (entity for entity, _ in some if entity not in known)
+        all_new = dict.fromkeys([*first, *islice(kept_new, MOST_BELIEVED)])
+        answers_of.append(list(all_new))
+        first_of.append(first)
 
-    sizes = [len(scores) for scores in scores_of]
+    sizes = [len(among) for among in answers_of]
     asked = np.repeat(ids(entities), sizes)
-    new_answers = ids(entity for scores in scores_of for entity in scores)
-    scores = np.array([score for scores in scores_of for score in scores.values()])
-    probable = answer_probabilities(state, direction, asked, new_answers, scores)
+    new_answers = ids(entity for among in answers_of for entity in among)
+    probable = answer_probabilities(state, direction, asked, new_answers)
     if probable is None:
         return [_Believed({}, None)] * len(results)
 
     believed = []
     places = pairwise(np.cumsum([0, *sizes]).tolist())
-    for (start, end), scores_by_entity, first_new in zip(
-        places, scores_of, first_of, strict=True
-    ):
-        by_entity = dict(
-            zip(scores_by_entity, probable[start:end].tolist(), strict=True)
-        )
-        none = prod(1 - by_entity[entity] for entity in first_new)
+    for (start, end), among, first in zip(places, answers_of, first_of, strict=True):
+        by_entity = dict(zip(among, probable[start:end].tolist(), strict=True))
+        none = prod(1 - by_entity[entity] for entity in first)
         believed.append(_Believed(by_entity, none))
     return believed
 

@@ -4,7 +4,7 @@ Belief: how probable it is that a pair of entities is a fact, although the graph
 A pair (head, tail) of a relation has the same belief whichever way one asks. It follows from a few
 numbers about the pair:
 
-    the scores of the tail as an answer to (head, relation, ?), of the head to (?, relation, tail)
+    how strongly the evidence supports it, from the head and from the tail (`pair_strengths`)
     how many tails the head already has, and how many heads the tail
     of the heads that have this many tails, how many have more; and likewise for the tail
 
@@ -21,11 +21,12 @@ the evidence and to the counts.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from casegraph.answering.query import UNKNOWN, scores_of_targets
+from casegraph.answering.pair_strengths import Pairs, PairStrengths, pair_strengths
+from casegraph.answering.query import UNKNOWN
 from casegraph.graph.directions import inverse, is_inverse
 
 if TYPE_CHECKING:
@@ -33,56 +34,34 @@ if TYPE_CHECKING:
     from casegraph.graph.arrays import Counts, Floats, Ids
     from casegraph.settings import Belief
 
-SOME_SCORE = 0.01  # added to scores, so that a score of 0 has a logarithm
+SOME_STRENGTH = 0.01  # added to strengths, so that a strength of 0 has a logarithm
 SOME_ENTITIES = 5  # pseudo-count: of the share of entities with one answer fewer
 MOST_COUNTED = 1_000  # answers of an entity; whoever has more, has more
 DIGITS = 6  # of a probability
 ALMOST_NONE = 1e-100  # missing facts: then every probability is rounded to 0
 
 
-class Pairs(NamedTuple):
-    """Pairs of one relation, as ids: (heads[i], relation, tails[i]).
-
-    relation   its forward direction
-    are_facts  whether the graph has them; each is treated as if it did not
-    """
-
-    relation: int
-    heads: Ids
-    tails: Ids
-    are_facts: bool = False
-
-
-def probabilities(
-    state: State,
-    pairs: Pairs,
-    *,
-    tail_scores: Floats | None = None,
-    head_scores: Floats | None = None,
-) -> Floats | None:
-    """How probable it is that each pair is a fact; None if these settings have no belief.
-
-    tail_scores, head_scores  the scores of the tails, or of the heads, as answers, if known already
-    """
+def probabilities(state: State, pairs: Pairs) -> Floats | None:
+    """How probable it is that each pair is a fact; None if these settings have no belief."""
     belief = state.settings.belief
-    if belief is None:
-        return None
-    numbers = features(state, pairs, tail_scores=tail_scores, head_scores=head_scores)
-    return believed(belief, numbers)
+    return None if belief is None else believed(belief, features(state, pairs))
 
 
 def answer_probabilities(
-    state: State, direction: int, asked: Ids, found: Ids, scores: Floats
+    state: State, direction: int, asked: Ids, found: Ids
 ) -> Floats | None:
-    """The same for answers that were found in one direction of a relation, with these scores.
+    """The same for answers that were found in one direction of a relation.
 
     asked, found  the entity that each question is about, and the answer
     """
+    return probabilities(state, pairs_of(direction, asked, found))
+
+
+def pairs_of(direction: int, asked: Ids, found: Ids) -> Pairs:
+    """The pairs of questions and their answers."""
     if is_inverse(direction):
-        pairs = Pairs(inverse(direction), found, asked)
-        return probabilities(state, pairs, head_scores=scores)
-    pairs = Pairs(direction, asked, found)
-    return probabilities(state, pairs, tail_scores=scores)
+        return Pairs(inverse(direction), found, asked)
+    return Pairs(direction, asked, found)
 
 
 def believed(belief: Belief, numbers: Floats) -> Floats:
@@ -101,30 +80,28 @@ def log_odds(belief: Belief, numbers: Floats) -> Floats:
     return logarithms
 
 
-def features(
-    state: State,
-    pairs: Pairs,
-    *,
-    tail_scores: Floats | None = None,
-    head_scores: Floats | None = None,
-) -> Floats:
+def features(state: State, pairs: Pairs) -> Floats:
     """The numbers that the belief in each pair depends on: a row for each pair."""
+    return features_of(state, pairs, pair_strengths(state, pairs))
+
+
+def features_of(state: State, pairs: Pairs, strengths: PairStrengths) -> Floats:
+    """The same if it is known how strongly the evidence supports each pair."""
+    tail_paths, head_paths, precedents, answers = strengths
+    resemblance = precedents + answers
     ahead = pairs.relation
     back = inverse(ahead)
-    if tail_scores is None:
-        tail_scores = _scores(state, ahead, pairs.heads, pairs.tails, pairs.are_facts)
-    if head_scores is None:
-        head_scores = _scores(state, back, pairs.tails, pairs.heads, pairs.are_facts)
-    tail_strength = np.log(tail_scores + SOME_SCORE)
-    head_strength = np.log(head_scores + SOME_SCORE)
     tails_known = known_counts(state, ahead, pairs.heads) - pairs.are_facts
     heads_known = known_counts(state, back, pairs.tails) - pairs.are_facts
     columns = [
-        tail_strength,
-        head_strength,
-        tail_strength**2,
-        head_strength**2,
-        tail_strength * head_strength,
+        _logarithm(tail_paths + resemblance),
+        _logarithm(head_paths + resemblance),
+        _logarithm(tail_paths),
+        _logarithm(head_paths),
+        _logarithm(precedents),
+        _logarithm(answers),
+        precedents,
+        answers,
         np.log1p(tails_known),
         np.log1p(heads_known),
         tails_known == 0,
@@ -135,13 +112,9 @@ def features(
     return np.stack(columns, axis=1).astype(np.float64)
 
 
-def _scores(
-    state: State, direction: int, entities: Ids, targets: Ids, are_facts: bool
-) -> Floats:
-    """The score of each target as an answer to (entity, direction, ?)."""
-    if not are_facts:
-        return scores_of_targets(state, direction, entities, targets)
-    return scores_of_targets(state, direction, entities, targets, hidden=targets)
+def _logarithm(strengths: Floats) -> Floats:
+    logarithms: Floats = np.log(np.maximum(strengths, 0) + SOME_STRENGTH)
+    return logarithms
 
 
 def known_counts(state: State, direction: int, entities: Ids) -> Counts:

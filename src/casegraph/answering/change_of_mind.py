@@ -17,7 +17,8 @@ from itertools import combinations, islice
 from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from casegraph.answering.belief import Pairs, probabilities
+from casegraph.answering.belief import probabilities
+from casegraph.answering.pair_strengths import Pairs
 from casegraph.answering.query import UNKNOWN, answers
 from casegraph.answering.support import facts_behind
 from casegraph.graph.arrays import ids

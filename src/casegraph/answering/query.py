@@ -299,7 +299,7 @@ def relation_query(
 
     def prepared() -> PreparedLists:
         chosen = combination or state.settings.combined
-        lists = _shared_list(
+        lists = shared_list(
             state, relation, chosen.longest, leave_one_out=leave_one_out
         )
         return lists, _prepared(state, relation, lists, chosen)
@@ -438,7 +438,7 @@ def _prepared(
     )
 
 
-def _shared_list(
+def shared_list(
     state: State, relation: int, longest: int, *, leave_one_out: bool
 ) -> WalkLists:
     """The list that all queries walk, cached in the state.

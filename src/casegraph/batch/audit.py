@@ -18,8 +18,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from casegraph.answering.belief import Pairs, believed, features, log_odds
+from casegraph.answering.belief import believed, features, log_odds
 from casegraph.answering.explanation import reasons
+from casegraph.answering.pair_strengths import Pairs
 from casegraph.answering.query import (
     Found,
     Standings,
@@ -148,7 +149,7 @@ def findings(state: State, facts: Facts) -> list[Doubtful]:
     head_scores = scores_of_targets(
         state, inverse(relation), tails, heads, hidden=heads
     )
-    probable, log_odds = _belief(state, facts, tail_scores, head_scores)
+    probable, log_odds = _belief(state, facts)
     best_new = answers(state, relation, heads, top=2, new_only=True, hidden=tails)
 
     found = []
@@ -169,15 +170,13 @@ def findings(state: State, facts: Facts) -> list[Doubtful]:
     return nsmallest(top, found, key=_order)
 
 
-def _belief(
-    state: State, facts: Facts, tail_scores: Floats, head_scores: Floats
-) -> tuple[Floats, Floats] | tuple[None, None]:
+def _belief(state: State, facts: Facts) -> tuple[Floats, Floats] | tuple[None, None]:
     """The probability of each fact and its log-odds, as if the graph did not have it."""
     belief = state.settings.belief
     if belief is None:
         return None, None
     pairs = Pairs(facts.relation, facts.heads, facts.tails, are_facts=True)
-    numbers = features(state, pairs, tail_scores=tail_scores, head_scores=head_scores)
+    numbers = features(state, pairs)
     return believed(belief, numbers), log_odds(belief, numbers)
 
 

@@ -199,9 +199,10 @@ def complete(
         for relation in remaining:
             tasks = list(_questions(state, relation, wanted, allowed))
             found = []
-            for answers in executor.each(state, new_answers, tasks):
+            of_each_task = executor.each(state, new_answers, tasks)
+            for task, answers in zip(tasks, of_each_task, strict=True):
                 found.append(answers)
-                asked += len(answers.entities)
+                asked += len(task.entities)
                 show("asking", asked, sum(sizes))
             pairs = _proposals(state, relation, tasks, found, wanted, executor)
             lines = _lines(relation, pairs, wanted)

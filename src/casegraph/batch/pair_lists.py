@@ -2,9 +2,7 @@
 Lists of pairs: the new answers to all questions about a relation, in both directions, with belief.
 
 A pair (head, tail) is found as an answer to (head, relation, ?), to (?, relation, tail), or to
-both. Belief needs both scores. A pair that was found in one direction only has a score of 0 in the
-other if all answers to that question are known; otherwise at most the score of the last answer that
-was given. So most pairs cannot be probable enough, and only the others are scored again.
+both. Those that are probable enough are scored in both directions.
 """
 
 from __future__ import annotations
@@ -13,14 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from casegraph.answering.belief import (
-    DIGITS,
-    SOME_SCORE,
-    Pairs,
-    features,
-    log_odds,
-    probabilities,
-)
+from casegraph.answering.belief import probabilities
+from casegraph.answering.pair_strengths import Pairs
 from casegraph.answering.query import ALL, answers, scores_of_targets
 from casegraph.batch.restrictions import AllowedAnswers, pair_numbers
 from casegraph.graph.arrays import Counts, Flags, Floats, Ids, ids, is_run_start
@@ -31,12 +23,9 @@ if TYPE_CHECKING:
 
     from casegraph.answering.state import State
     from casegraph.execution.executor import Executor
-    from casegraph.settings import Belief
 
 QUESTIONS_AT_ONCE = 256
 PAIRS_AT_ONCE = 1 << 14
-LARGE_SCORE = 1e6  # no score is larger
-ROUNDING = 2 * 10**-DIGITS  # more than rounding adds to a probability
 
 
 class AskTask(NamedTuple):
@@ -56,16 +45,12 @@ class NewAnswerTable(NamedTuple):
     """New answers to questions of one direction, grouped by question, the best first.
 
     asked, found, scores, are_exact  (answers,)
-    entities, largest                (questions,)  who was asked about, and the largest score that
-                                     an answer which is not given can have; 0 if all are given
     """
 
     asked: Ids
     found: Ids
     scores: Floats
     are_exact: Flags
-    entities: Ids
-    largest: Floats
 
 
 class PairTable(NamedTuple):
@@ -93,17 +78,10 @@ class PairTable(NamedTuple):
 
 
 class PairTask(NamedTuple):
-    """A task: pairs of one relation.
-
-    relation   its forward direction
-    largest    (pairs,)  how large a score that is not known can be
-    threshold  how probable a pair must be to be kept
-    """
+    """A task: pairs of one relation, in its forward direction."""
 
     relation: int
     table: PairTable
-    largest: Floats
-    threshold: float
 
 
 NO_PAIRS = PairTable(ids(), ids(), np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.bool))
@@ -114,6 +92,11 @@ class ScoredPairs(NamedTuple):
 
     table: PairTable
     probability: Floats | None
+
+    def at(self, places: Flags) -> ScoredPairs:
+        """Some of the rows."""
+        probability = None if self.probability is None else self.probability[places]
+        return ScoredPairs(self.table.at(places), probability)
 
 
 class Least(NamedTuple):
@@ -152,20 +135,11 @@ def new_answers(state: State, questions: AskTask) -> NewAnswerTable:
     is_allowed = limits.allow(asked, found, count)
     question_of_each = np.repeat(np.arange(len(entities)), sizes)
     is_given = is_allowed & (_places(question_of_each, is_allowed) < _number(top))
-    is_left_out = is_allowed & ~is_given
-    largest = np.zeros(len(entities))
-    np.maximum.at(largest, question_of_each[is_left_out], scores[is_left_out])
-    if enough != ALL:  # there may be answers beyond these
-        is_cut = np.array(sizes) >= enough
-        last = np.cumsum(sizes)[is_cut] - 1
-        largest[is_cut] = np.maximum(largest[is_cut], scores[last])
     return NewAnswerTable(
         asked[is_given],
         found[is_given],
         scores[is_given],
         are_exact[is_given],
-        entities,
-        largest,
     )
 
 
@@ -181,35 +155,45 @@ def scored_pairs(
 
     ahead, back  the answers to (head, relation, ?) and to (?, relation, tail)
     """
-    table, largest = _joined(len(state.graph.entities), ahead, back)
-    is_open = np.isnan(table.tail_scores) | np.isnan(table.head_scores)
-    whole = PairTask(relation, table, largest, least.probability)
-    known = _together(state, executor.each(state, scored, _tasks(whole, ~is_open)))
-    whole = whole._replace(threshold=_threshold(known, least))
-    others = executor.each(state, scored, _tasks(whole, is_open))
-    return _together(state, [known, *others])
+    table = _joined(len(state.graph.entities), ahead, back)
+    tasks = [PairTask(relation, part) for part in _parts(table)]
+    parts = list(executor.each(state, believed_pairs, tasks))
+    believed = _together(state, parts)
+    if believed.probability is not None:
+        believed = believed.at(_are_kept(believed.probability, least))
+    tasks = [PairTask(relation, part) for part in _parts(believed.table)]
+    columns = zip(NO_PAIRS, *executor.each(state, with_scores, tasks), strict=True)
+    table = PairTable(*(np.concatenate(column) for column in columns))
+    return ScoredPairs(table, believed.probability)
 
 
-def scored(state: State, task: PairTask) -> ScoredPairs:
-    """The pairs that are probable enough, with the scores that were missing."""
-    relation, table, _, threshold = task
-    if threshold > 0:
-        table = table.at(_can_be_probable(state, task))
-    tail_scores = _filled(state, relation, table.heads, table.tails, table.tail_scores)
-    head_scores = _filled(
-        state, inverse(relation), table.tails, table.heads, table.head_scores
+def believed_pairs(state: State, task: PairTask) -> ScoredPairs:
+    """The pairs of a task, and how probable each is."""
+    relation, table = task
+    pairs = Pairs(relation, table.heads, table.tails)
+    return ScoredPairs(table, probabilities(state, pairs))
+
+
+def with_scores(state: State, task: PairTask) -> PairTable:
+    """The pairs of a task, with the scores that were missing."""
+    relation, table = task
+    back = inverse(relation)
+    return table._replace(
+        tail_scores=_filled(
+            state, relation, table.heads, table.tails, table.tail_scores
+        ),
+        head_scores=_filled(state, back, table.tails, table.heads, table.head_scores),
     )
-    table = table._replace(tail_scores=tail_scores, head_scores=head_scores)
-    probability = probabilities(
-        state,
-        Pairs(relation, table.heads, table.tails),
-        tail_scores=tail_scores,
-        head_scores=head_scores,
-    )
-    if probability is None:
-        return ScoredPairs(table, None)
-    is_kept = probability >= threshold
-    return ScoredPairs(table.at(is_kept), probability[is_kept])
+
+
+def _are_kept(probability: Floats, least: Least) -> Flags:
+    """Which pairs are probable enough; of those that are equally probable, all or none."""
+    threshold = least.probability
+    if least.best is not None and least.best < len(probability):
+        others = len(probability) - least.best
+        threshold = max(threshold, float(np.partition(probability, others)[others]))
+    are_kept: Flags = probability >= threshold
+    return are_kept
 
 
 def best_first(state: State, pairs: ScoredPairs) -> Counts:
@@ -254,11 +238,8 @@ def _places(groups: Counts, is_counted: Flags) -> Counts:
 
 def _joined(
     count: int, ahead: Sequence[NewAnswerTable], back: Sequence[NewAnswerTable]
-) -> tuple[PairTable, Floats]:
-    """Each pair once; and the largest value that its unknown score can have.
-
-    A score that must be 0 is known. If the question was not asked, it may have any value (∞).
-    """
+) -> PairTable:
+    """Each pair once."""
     heads, tails, tail_scores, heads_exact = _concatenated(ahead)
     tails_back, heads_back, head_scores, tails_exact = _concatenated(back)
     numbers_ahead = pair_numbers(heads, tails, count)
@@ -278,14 +259,7 @@ def _joined(
     table.head_scores[places_back] = head_scores
     table.are_exact[places_ahead] &= heads_exact
     table.are_exact[places_back] &= tails_exact
-
-    most_ahead = _largest_by_entity(count, ahead)[table.heads]
-    most_back = _largest_by_entity(count, back)[table.tails]
-    has_no_tail_score = np.isnan(table.tail_scores)
-    has_no_head_score = np.isnan(table.head_scores)
-    table.tail_scores[has_no_tail_score & (most_ahead == 0)] = 0.0
-    table.head_scores[has_no_head_score & (most_back == 0)] = 0.0
-    return table, np.where(has_no_tail_score, most_ahead, most_back)
+    return table
 
 
 def _concatenated(parts: Sequence[NewAnswerTable]) -> tuple[Ids, Ids, Floats, Flags]:
@@ -295,14 +269,6 @@ def _concatenated(parts: Sequence[NewAnswerTable]) -> tuple[Ids, Ids, Floats, Fl
     nothing = np.zeros(0, dtype=np.bool)
     are_exact = np.concatenate([nothing, *(part.are_exact for part in parts)])
     return asked, found, scores, are_exact
-
-
-def _largest_by_entity(count: int, parts: Sequence[NewAnswerTable]) -> Floats:
-    """For each entity, the largest score of an answer that was not given; ∞ if not asked about."""
-    largest = np.full(count, np.inf)
-    for part in parts:
-        largest[part.entities] = part.largest
-    return largest
 
 
 def _together(state: State, parts: Iterable[ScoredPairs]) -> ScoredPairs:
@@ -319,71 +285,10 @@ def _together(state: State, parts: Iterable[ScoredPairs]) -> ScoredPairs:
     return ScoredPairs(table, np.concatenate(probabilities_of_parts))
 
 
-def _threshold(known: ScoredPairs, least: Least) -> float:
-    """How probable another pair must be to be kept, beside those that are known."""
-    if known.probability is None or least.best is None:
-        return least.probability
-    others = len(known.probability) - least.best
-    if others < 0:
-        return least.probability
-    last_kept = float(np.partition(known.probability, others)[others])
-    return max(least.probability, last_kept)
-
-
-def _can_be_probable(state: State, task: PairTask) -> Flags:
-    """Whether each pair can be as probable as the threshold, whatever the score it lacks."""
-    table = task.table
-    lacks_score = np.isnan(table.tail_scores) | np.isnan(table.head_scores)
-    belief = state.settings.belief
-    if belief is None or not lacks_score.any():
-        return np.ones(len(table.heads), dtype=np.bool)
-    odds = np.exp(_highest_log_odds(state, belief, task))
-    can_be: Flags = odds / (1 + odds) >= task.threshold - ROUNDING
-    return can_be | ~lacks_score | np.isinf(task.largest)
-
-
-def _highest_log_odds(state: State, belief: Belief, task: PairTask) -> Floats:
-    """The largest log-odds that each pair can have.
-
-    They are a quadratic function of the logarithm of a score, so three points determine it. Its
-    maximum is at the lowest score, at the highest, or where it is flat.
-    """
-    table = task.table
-    low = np.log(SOME_SCORE)
-    width = np.log(np.minimum(task.largest, LARGE_SCORE) + SOME_SCORE) - low
-
-    def at(share: float) -> Floats:
-        score = np.exp(low + share * width) - SOME_SCORE
-        numbers = features(
-            state,
-            Pairs(task.relation, table.heads, table.tails),
-            tail_scores=np.where(np.isnan(table.tail_scores), score, table.tail_scores),
-            head_scores=np.where(np.isnan(table.head_scores), score, table.head_scores),
-        )
-        return log_odds(belief, numbers)
-
-    first = at(0.0)
-    last = at(1.0)
-    curvature = 2 * (first + last) - 4 * at(0.5)
-    slope = last - first - curvature
-    flat_at = np.clip(-slope / np.where(curvature < 0, 2 * curvature, 1.0), 0, 1)
-    where_flat = first + slope * flat_at + curvature * flat_at**2
-    highest: Floats = np.max([first, last, where_flat], axis=0)
-    return highest
-
-
-def _tasks(whole: PairTask, is_chosen: Flags) -> Iterator[PairTask]:
-    """The chosen pairs, some at a time; those that one question scores are together."""
-    chosen = np.flatnonzero(is_chosen)
-    table = whole.table.at(chosen)
-    lacks_tail_score = np.isnan(table.tail_scores)
-    asked = np.where(lacks_tail_score, table.heads, table.tails)
-    order = chosen[np.lexsort((asked, lacks_tail_score))]
-    for start in range(0, len(order), PAIRS_AT_ONCE):
-        places = order[start : start + PAIRS_AT_ONCE]
-        yield whole._replace(
-            table=whole.table.at(places), largest=whole.largest[places]
-        )
+def _parts(table: PairTable) -> Iterator[PairTable]:
+    """The pairs, some at a time; those with the same head are together."""
+    for start in range(0, len(table.heads), PAIRS_AT_ONCE):
+        yield table.at(slice(start, start + PAIRS_AT_ONCE))
 
 
 def _filled(

@@ -24,7 +24,7 @@ MOST_WALKS = 1e10
 # (docs/accuracy.md).
 RIDGE_PER_FACT = 2.5
 MIN_RIDGE = 10.0
-MAX_RIDGE = 60.0
+MAX_RIDGE = 100.0
 WEIGHT = 0.42
 POWER = 0.63
 

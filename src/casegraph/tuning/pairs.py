@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from casegraph.answering.belief import Pairs, believed, features
+from casegraph.answering.belief import believed, features, features_of, pairs_of
+from casegraph.answering.pair_strengths import Pairs, PairStrengths
 from casegraph.answering.query import answers, standings
-from casegraph.graph.directions import inverse, is_inverse
+from casegraph.graph.directions import inverse
 from casegraph.settings import Belief
 from casegraph.tuning.fitting import Examples
 from casegraph.tuning.sample import PairDigests, affordable
@@ -100,7 +101,6 @@ def described_facts(state: State, pairs: Pairs) -> Described:
         (ahead, pairs.heads, pairs.tails),
         (inverse(ahead), pairs.tails, pairs.heads),
     )
-    scores = []
     weights = np.zeros(len(pairs.heads))
     for direction, entities, targets in both_ways:
         known = [
@@ -115,12 +115,9 @@ def described_facts(state: State, pairs: Pairs) -> Described:
             (offsets, np.concatenate(known)),
             hidden=targets if pairs.are_facts else None,
         )
-        scores.append(standing.score)
         comes_up = (standing.better < FIRST) & (standing.score > 0)
         weights += 0.5 * comes_up
-    tail_scores, head_scores = scores
-    rows = features(state, pairs, tail_scores=tail_scores, head_scores=head_scores)
-    return Described(rows, weights)
+    return Described(features(state, pairs), weights)
 
 
 def open_pairs(state: State, asked: OpenQuestions) -> OpenPairs:
@@ -137,24 +134,18 @@ def open_pairs(state: State, asked: OpenQuestions) -> OpenPairs:
 
 
 class Taken(NamedTuple):
-    """A task: open pairs that were taken, the scores of the answers, and their weights."""
+    """A task: open pairs that were taken, and their weights."""
 
     direction: int
     asked: Ids
     found: Ids
-    scores: Floats
     weights: Floats
 
 
 def described_pairs(state: State, taken: Taken) -> Described:
     """Open pairs, described both ways; each counts a half for the direction it came up in."""
-    if is_inverse(taken.direction):
-        pairs = Pairs(inverse(taken.direction), taken.found, taken.asked)
-        rows = features(state, pairs, head_scores=taken.scores)
-    else:
-        pairs = Pairs(taken.direction, taken.asked, taken.found)
-        rows = features(state, pairs, tail_scores=taken.scores)
-    return Described(rows, 0.5 * taken.weights)
+    pairs = pairs_of(taken.direction, taken.asked, taken.found)
+    return Described(features(state, pairs), 0.5 * taken.weights)
 
 
 def _chosen(state: State, found: list[OpenPairs], digests: PairDigests) -> list[Taken]:
@@ -162,10 +153,10 @@ def _chosen(state: State, found: list[OpenPairs], digests: PairDigests) -> list[
     usual = Belief()
     promising = []
     for part in found:
-        pairs = Pairs(part.direction & ~1, part.asked, part.found)
-        same_both_ways = features(
-            state, pairs, tail_scores=part.scores, head_scores=part.scores
-        )
+        pairs = pairs_of(part.direction, part.asked, part.found)
+        nothing = np.zeros(len(part.scores))
+        only_paths = PairStrengths(part.scores, part.scores, nothing, nothing)
+        same_both_ways = features_of(state, pairs, only_paths)
         promising.append(believed(usual, same_both_ways) + FLOOR)
     total = sum(float(some.sum()) for some in promising)
     scale = affordable(state.graph) * PAIRS / max(total, 1e-9)
@@ -179,7 +170,6 @@ def _chosen(state: State, found: list[OpenPairs], digests: PairDigests) -> list[
                 part.direction,
                 part.asked[is_taken],
                 part.found[is_taken],
-                part.scores[is_taken],
                 part.weight / chances[is_taken],
             )
         )
