@@ -177,7 +177,7 @@ def test_a_fact_that_is_left_out_looks_as_if_it_were_retracted() -> None:
         retracted = cases.what_if(retract=[fact])
         absent = features(retracted.state, Pairs(direction, *pair_of(retracted, fact)))
         np.testing.assert_allclose(hidden[:, 5:9], absent[:, 5:9])
-        np.testing.assert_allclose(hidden[:, 9:], absent[:, 9:], atol=0.1)
+        np.testing.assert_allclose(hidden[:, 12:], absent[:, 12:], atol=0.1)
 
 
 def test_the_share_with_more_answers_is_that_of_the_other_entities() -> None:
@@ -187,7 +187,7 @@ def test_the_share_with_more_answers_is_that_of_the_other_entities() -> None:
     pair = Pairs(direction, *pair_of(cases, ("h5", "of", "t0")))
     usual = (2 + 0.5) / (22 + 1)  # two heads of twenty have a second tail
     expected = (2 + 5 * usual) / (19 + 5)
-    share = features(cases.state, pair)[0, 9]
+    share = features(cases.state, pair)[0, 12]
     assert share == pytest.approx(np.log(expected))
 
 

@@ -88,7 +88,7 @@ class alignas(own_lines) Answerer {
     precedents_.start(false);
     std::vector<std::size_t> places;
     for (Id target : targets)
-      if (at_hand.is_in_graph(target))
+      if (at_hand.is_in_graph(target) && !candidates_.has(target))
         places.push_back(precedents_.candidate(target));
     follow_only_to(walk, places);
     for (std::size_t at = 0; at < targets.size(); ++at)

@@ -85,11 +85,8 @@ class QueryAtHand {
   // the query entity: it has another answer.
   bool has_taken_slot(Id answer) const { return has_taken_slot(answer, given(answer)); }
   bool has_taken_slot(Id answer, Count given_by_all) const {
-    if (!options_.slots)
-      return false;
     const Count of_all = options_.backwards ? std::ssize(own) : given_by_all;
-    const bool is_own_fact = options_.backwards ? is_own(hidden) : is_own(answer);
-    return of_all > is_own_fact;
+    return options_.slots && of_all > is_own(answer);
   }
 
   // Whether an edge is the hidden answer, in either direction.

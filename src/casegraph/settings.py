@@ -69,8 +69,8 @@ class Combination:
 # same for heads and tails (`scripts/bench belief --usual`). The intercept, then the weights of the
 # numbers of `answering.belief.features`.
 USUAL_COEFFICIENTS = (
-    *(-1.0, 0.3, 0.3, 0.3, 0.3, 0.4, 0.4, 0.8, 0.8),  # strengths
-    *(0.0, 0.0, -0.2, -0.2, 0.5, 0.5),  # answers that are known
+    *(-1.0, 0.5, 0.5, 0.13, 0.13, 0.13, 0.13, 1.06, 1.06),  # strengths
+    *(-0.08, -0.08, -1.02, -1.02, 0.59, 0.59),  # answers that are known
 )
 USUALLY_MISSING = 0.1
 
