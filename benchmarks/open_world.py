@@ -13,16 +13,16 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from benchmarks.experiments.changes import changes
+from benchmarks.experiments.embedding_stream import VARIANTS, embedding_stream, offline
+from benchmarks.experiments.embeddings import MODELS, Training
+from benchmarks.experiments.inductive import inductive
+from benchmarks.experiments.lifelong import lifelong
 from benchmarks.open_world_page import write_page
 from benchmarks.open_world_records import STREAMED, Kept
 from casegraph.evaluation.catalogue import find, located
 from casegraph.evaluation.datasets import Benchmark
 from casegraph.experiments.arrivals import Plan
-from casegraph.experiments.changes import changes
-from casegraph.experiments.embedding_stream import VARIANTS, embedding_stream, offline
-from casegraph.experiments.embeddings import MODELS, Training
-from casegraph.experiments.inductive import inductive
-from casegraph.experiments.lifelong import lifelong
 from casegraph.experiments.records import Record
 from casegraph.experiments.stream import Wanted, stream
 from casegraph.settings import Settings

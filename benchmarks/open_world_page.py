@@ -8,6 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from statistics import fmean, median
 
+from benchmarks.experiments import pictures
+from benchmarks.experiments.embedding_stream import VARIANTS
+from benchmarks.experiments.embeddings import MODELS
+from benchmarks.experiments.lifelong import PROTOCOLS, summary
 from benchmarks.open_world_claims import claims_section
 from benchmarks.open_world_records import (
     DEFAULT,
@@ -23,10 +27,6 @@ from benchmarks.open_world_records import (
 )
 from benchmarks.reproduce import machine, table
 from casegraph.evaluation.catalogue import located
-from casegraph.experiments import pictures
-from casegraph.experiments.embedding_stream import VARIANTS
-from casegraph.experiments.embeddings import MODELS
-from casegraph.experiments.lifelong import PROTOCOLS, summary
 from casegraph.experiments.records import MRR, Record, mrr_of
 from casegraph.formats.names import read_names
 

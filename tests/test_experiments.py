@@ -7,6 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks.experiments.candidates import scored
+from benchmarks.experiments.changes import changes
+from benchmarks.experiments.inductive import inductive
+from benchmarks.experiments.lifelong import lifelong, summary
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import settings as example_settings
@@ -29,10 +33,6 @@ from casegraph.evaluation.datasets import Benchmark
 from casegraph.evaluation.evaluation import Files, evaluate, read_files
 from casegraph.evaluation.splitting import split
 from casegraph.experiments.arrivals import SEED_GRAPH, Plan, arrivals
-from casegraph.experiments.candidates import scored
-from casegraph.experiments.changes import changes
-from casegraph.experiments.inductive import inductive
-from casegraph.experiments.lifelong import lifelong, summary
 from casegraph.experiments.records import MRR, Record, read_records
 from casegraph.experiments.stream import Wanted, stream
 from casegraph.experiments.verification import differences, rebuilt

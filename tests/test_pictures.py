@@ -4,8 +4,8 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from benchmarks.experiments import pictures
 
-from casegraph.experiments import pictures
 from casegraph.experiments.records import MRR, Record, mrr_of
 
 # Matplotlib warns of its own affairs.

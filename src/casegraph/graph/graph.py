@@ -23,7 +23,6 @@ from casegraph.graph.directions import (
     INVERSE,
     backward,
     direction_count,
-    directions_of,
     forward,
     forward_directions,
     inverse,
@@ -67,19 +66,6 @@ class Query(NamedTuple):
 
     entity: int
     relation: int
-
-
-class Renumbering(NamedTuple):
-    """New ids after unused names were dropped.
-
-    kept       (entities after,)    the old ids of the entities that are still there, sorted
-    entities   (entities before,)   the new id of each entity, or -1
-    relations  (directions before,) the new number of each direction, or -1
-    """
-
-    kept: Ids
-    entities: Ids
-    relations: Ids
 
 
 class Graph:
@@ -424,47 +410,39 @@ class Graph:
         earlier.apply(change.retracted, add=True)
         return earlier
 
-    def without_unused_names(self, also: Change) -> tuple[Graph, Renumbering]:
-        """The same facts without the names that no fact uses any more; and the new ids.
+    def entities_in_use(self) -> Ids:
+        """The entities that have facts, in the order of their names."""
+        is_used = np.zeros(len(self.entities), dtype=np.bool)
+        for edges in self._edges:
+            is_used[edges.heads] = True
+        return _in_name_order(self.entities, ids(np.flatnonzero(is_used)))
 
-        also  a change whose names are kept as well
-        """
-        is_kept_entity = np.zeros(len(self.entities), dtype=np.bool)
-        is_kept_entity[also.entities] = True
-        is_kept_relation = np.zeros(len(self.relations), dtype=np.bool)
-        is_kept_relation[relation_of(also.relations)] = True
-        for direction, edges in enumerate(self._edges):
-            is_kept_entity[edges.heads] = True
-            if len(edges.heads):
-                is_kept_relation[relation_of(direction)] = True
+    def relations_in_use(self) -> Ids:
+        """The relations that have facts, in the order of their names."""
+        used = [
+            relation_of(direction)
+            for direction in self._forward_directions()
+            if len(self._edges[direction].heads)
+        ]
+        return _in_name_order(self.relations, ids(used))
 
-        kept_entities = np.flatnonzero(is_kept_entity).astype(np.int32)
-        kept_relations = np.flatnonzero(is_kept_relation).astype(np.int32)
-        kept_directions = list(directions_of(kept_relations.tolist()))
-        new_ids = Renumbering(
-            kept=kept_entities,
-            entities=_places(kept_entities, len(self.entities)),
-            relations=_places(kept_directions, self.directions),
-        )
-
-        graph = Graph(
-            self.entities.kept(kept_entities), self.relations.kept(kept_relations)
-        )
-        for new_direction, direction in enumerate(kept_directions):
-            edges = self._edges[direction].renumbered(new_ids.entities)
-            graph._put(new_direction, edges)
-        return graph, new_ids
+    def fact_rows(self) -> Ids:
+        """Every fact as a row (head, direction from head to tail, tail)."""
+        return np.concatenate([NO_ROWS, *map(self.rows, self._forward_directions())])
 
     def compacted(self) -> Graph:
         """The canonical form: the same facts, ids in name order, no unused names."""
-        entities: set[str] = set()
-        relations: set[str] = set()
-        for head, relation, tail in self.facts():
-            entities.update((head, tail))
-            relations.add(relation)
-        graph = Graph(Names(sorted(entities)), Names(sorted(relations)))
-        graph.add(self.facts())
-        return graph
+        entities = self.entities_in_use()
+        relations = self.relations_in_use()
+        new_entities = _places(entities, len(self.entities))
+        new_relations = _places(relations, len(self.relations))
+
+        rows = self.fact_rows()
+        rows[:, 0] = new_entities[rows[:, 0]]
+        rows[:, 1] = forward(new_relations[relation_of(rows[:, 1])])
+        rows[:, 2] = new_entities[rows[:, 2]]
+        names = self.entities.chosen(entities)
+        return Graph.of_rows(names, self.relations.chosen(relations), rows)
 
     def _forward_directions(self) -> range:
         return forward_directions(len(self._edges))
@@ -612,6 +590,12 @@ def _by_direction(rows: Ids) -> Ids:
     else:
         order = np.argsort(directions, kind="stable")
     return rows.take(order, axis=0)
+
+
+def _in_name_order(names: Names, chosen: Ids) -> Ids:
+    ranks = names.ranks()
+    ordered: Ids = chosen[np.argsort(ranks[chosen])]
+    return ordered
 
 
 def _places(chosen: Ids | Counts | list[int], size: int) -> Ids:

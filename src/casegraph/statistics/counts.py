@@ -19,7 +19,7 @@ too many steps, the entities from which a path type fans out most are skipped fo
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -30,7 +30,7 @@ from casegraph.graph.directions import directions_of, inverse
 from casegraph.graph.graph import Graph
 from casegraph.running import Show, quiet, run, threads
 from casegraph.settings import Settings
-from casegraph.statistics.path_types import lengths, renumbered, single_step, steps
+from casegraph.statistics.path_types import lengths, single_step, steps
 from casegraph.statistics.sums import columns_joined, grouped
 
 T = TypeVar("T")
@@ -125,10 +125,6 @@ class PathCounts:
     def exact(self) -> bool:
         """Whether no entity was skipped for any of these path types."""
         return not self.left_out.any()
-
-    def renumbered(self, relations: Ids, max_length: int) -> "PathCounts":
-        """The same counts where relation i has the number `relations[i]`, in the same order."""
-        return replace(self, types=renumbered(self.types, relations, max_length))
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,12 +75,12 @@ def write_arrays(path: Path, version: int, arrays: Arrays) -> None:
 
 
 def read_arrays(
-    path: Path, kind: str, version: int, without_digest: int | None = None
+    path: Path, kind: str, version: int, advice: str = "make it again from its facts"
 ) -> Arrays:
     """Read what `write_arrays` wrote, with this format version.
 
-    kind            what the file should be, in words, for the error message
-    without_digest  an earlier version that is read as well, whose files have no digest
+    kind    what the file should be, in words, for the error message
+    advice  what to do if it has another format version
     """
     try:
         with os.fdopen(open_file(path, may_be_link=True), "rb") as file:
@@ -99,7 +99,7 @@ def read_arrays(
         raise UnreadableFile(str(path), problem) from error
     except (zipfile.BadZipFile, EOFError, RuntimeError, *CONTENT_ERRORS) as error:
         raise damaged(path, error) from error
-    _check_version_and_digest(path, arrays, version, without_digest)
+    _check_version_and_digest(path, arrays, version, advice)
     return arrays
 
 
@@ -225,25 +225,18 @@ def _member(file: BinaryIO, member: zipfile.ZipInfo) -> bytes:
 
 
 def _check_version_and_digest(
-    path: Path, arrays: Arrays, version: int, without_digest: int | None
+    path: Path, arrays: Arrays, version: int, advice: str
 ) -> None:
     """Check `format` and `digest`, and remove the digest from the arrays."""
     found = _version_in(arrays)
-    if found not in (version, without_digest):
-        formats = f"format {version}"
-        if without_digest is not None:
-            formats = f"formats {without_digest} and {version}"
-        known = f"this casegraph reads {formats}"
-        problem = f"has format {found}, {known}; make it again from its facts"
-        raise IncompatibleFile(str(path), problem)
-
-    should_have_digest = found == version
-    if (DIGEST in arrays) != should_have_digest:
-        raise damaged(path, ValueError("its digest is missing, or not of its format"))
-    if should_have_digest:
-        digest = arrays.pop(DIGEST)
-        if not np.array_equal(digest, digest_of(arrays)):
-            raise damaged(path, ValueError("its digest is of other content"))
+    if found != version:
+        problem = f"has format {found}, this casegraph reads format {version}"
+        raise IncompatibleFile(str(path), f"{problem}; {advice}")
+    if DIGEST not in arrays:
+        raise damaged(path, ValueError("its digest is missing"))
+    digest = arrays.pop(DIGEST)
+    if not np.array_equal(digest, digest_of(arrays)):
+        raise damaged(path, ValueError("its digest is of other content"))
 
 
 def _version_in(arrays: Arrays) -> int:

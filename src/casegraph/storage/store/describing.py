@@ -6,7 +6,6 @@ import numpy as np
 
 from casegraph.answering.state import State
 from casegraph.casebase import CaseBase
-from casegraph.graph.digest import relations_in_use
 from casegraph.storage.store.checking import size
 from casegraph.storage.store.lock import NAME as LOCK
 from casegraph.storage.store.store import CaseStore
@@ -36,7 +35,7 @@ def _totals(state: State) -> Iterator[Row]:
     entities = sum(len(profiles.members(profile)) for profile in profiles.living())
     yield "facts", "", len(graph)
     yield "entities", "", entities
-    yield "relations", "", len(relations_in_use(graph))
+    yield "relations", "", len(graph.relations_in_use())
     if len(state.descriptions):
         yield "labels and types", "", len(state.descriptions)
 

@@ -33,7 +33,6 @@ NAME = "lock"
 SIZE = 256  # bytes of the file
 _NO_STORE_YET = b"store " + b"-" * 32 + b"\n"
 _STORE = re.compile(rb"store [0-9a-f]{32}\n")
-_OLD_CONTENT = b"process "  # locks of earlier versions have no line for the store
 
 # By this process; they may have been released since.
 _taken: "WeakSet[WriterLock]" = WeakSet()
@@ -42,12 +41,6 @@ _taken: "WeakSet[WriterLock]" = WeakSet()
 def names_a_store(folder: Path) -> bool:
     """Whether the lock in a folder says that a store was created there."""
     return _STORE.match(_content(folder)) is not None
-
-
-def is_before_any_store(folder: Path) -> bool:
-    """Whether the lock in a folder, if there is one, is as it is until a store has been created."""
-    content = _content(folder)
-    return _STORE.match(content) is None and not content.startswith(_OLD_CONTENT)
 
 
 class WriterLock:

@@ -347,6 +347,14 @@ def _older_slot(slots: list[Position | None]) -> int:
 def _not_a_log(path: Path, content: bytes) -> DamagedStore | IncompatibleFile:
     version = other_format_of(content)
     if version:
-        problem = f"has format {version}, this casegraph reads format {FORMAT}; update casegraph"
+        advice = "update casegraph"
+        if version < FORMAT:
+            advice = (
+                "'casegraph export' with the version that wrote it, then 'casegraph build' "
+                "with this one"
+            )
+        problem = (
+            f"has format {version}, this casegraph reads format {FORMAT}; {advice}"
+        )
         return IncompatibleFile(str(path), problem)
     return DamagedStore(str(path), 0, "it does not begin as a log does")

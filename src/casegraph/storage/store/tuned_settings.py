@@ -48,7 +48,7 @@ def read(folder: Path, store: bytes) -> Settings | None:
     kept = json.loads(text)
     if kept["store"] != store.hex():
         raise ValueError("it belongs to another store")
-    return Settings.from_dict(kept["settings"])
+    return Settings(**kept["settings"])
 
 
 def read_if_intact(folder: Path, store: bytes) -> Settings | None:

@@ -20,6 +20,7 @@ from time import process_time
 
 import numpy as np
 
+from benchmarks.experiments.candidates import answers_in, mrr_and_hits, scored
 from casegraph.answering.ranking import distinct
 from casegraph.batch.resumption import Resumable
 from casegraph.casebase import CaseBase
@@ -36,7 +37,6 @@ from casegraph.evaluation.evaluation import (
     rows_of_relation,
 )
 from casegraph.experiments.asking import digest_of
-from casegraph.experiments.candidates import answers_in, mrr_and_hits, scored
 from casegraph.experiments.records import Record, read_records
 from casegraph.graph.arrays import Counts, Flags, Floats, Ids
 from casegraph.running import Show, quiet
