@@ -15,6 +15,8 @@ from casegraph import kernels
 # Packages and modules in reading order; one may import only what comes before it.
 LAYERS = [
     "errors",
+    "disk",
+    "folders",
     "frames",
     "settings",
     "graph.arrays",
@@ -32,7 +34,6 @@ LAYERS = [
     "graph.lookup",
     "graph.search",
     "graph.digest",
-    "storage.disk",
     "formats",
     "similarity.profiles",
     "similarity.retrieval",
@@ -77,6 +78,7 @@ LAYERS = [
     "storage.case_files",
     "casebase",
     "storage.store",
+    "summary",
     "execution.shards",
     "execution.shard_files",
     "execution.dask",

@@ -34,6 +34,7 @@ from tests.strategies import (
 )
 from tests.test_store_faults import named_counts
 
+from casegraph import disk
 from casegraph.answering.state import Update
 from casegraph.casebase import CaseBase
 from casegraph.errors import (
@@ -48,14 +49,13 @@ from casegraph.errors import (
 from casegraph.graph.descriptions import Description
 from casegraph.settings import Settings
 from casegraph.similarity.clusters.assignment import depends_on_history
-from casegraph.storage import disk
 from casegraph.storage.store import generations, records, store
 from casegraph.storage.store.checking import check, salvage
-from casegraph.storage.store.describing import described
 from casegraph.storage.store.log import LogWriter
 from casegraph.storage.store.records import EncodedNames, Record
 from casegraph.storage.store.restoring import read_log
 from casegraph.storage.store.store import CaseStore
+from casegraph.summary import summary
 
 FACTS = random_facts(Random(5), entities=9, relations=3, facts=70)[:30]
 NOTHING = np.empty((0, 3), dtype=np.int32)
@@ -359,7 +359,7 @@ def test_reading_writes_nothing_even_where_it_could_not(folder: Path) -> None:
         reader = CaseStore.open(folder, read_only=True)
         reader.ask(*FACTS[5][:2])
         assert list(reader.history())
-        assert described(reader)
+        assert summary(reader)
         assert check(folder)
         assert contents(folder) == before
     finally:
@@ -575,7 +575,7 @@ def test_an_unfinished_update_is_cut_off_and_reported(
     assert "100 bytes of an unfinished update, which the next writer cuts off" in str(
         check(folder)
     )
-    assert ("bytes of an unfinished update", "", 100) in described(
+    assert ("bytes of an unfinished update", "", 100) in summary(
         CaseStore.open(folder, read_only=True)
     )
     assert log.stat().st_size == len(whole) + 100
@@ -1006,6 +1006,15 @@ def test_a_store_that_has_lost_what_was_acknowledged_is_never_made_anew(
             CaseStore.open(store, read_only=read_only)
     assert any(finding.damaged for finding in check(store))
     assert contents(store) == before
+
+
+def test_a_lock_of_something_else_is_not_taken_for_an_empty_folder(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "lock").write_bytes(b"process 7 (casegraph build)")
+    with pytest.raises(IncompatibleFile, match="is neither a store nor empty"):
+        CaseStore.open(tmp_path)
+    assert contents(tmp_path) == {tmp_path / "lock": b"process 7 (casegraph build)"}
 
 
 @pytest.mark.parametrize("call", ["open", "write", "fsync", "replace"])

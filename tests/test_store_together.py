@@ -12,14 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.strategies import Fact, fact_lists
 
-from casegraph import CaseStore
+from casegraph import CaseStore, disk
 from casegraph.errors import (
     CasegraphError,
     MalformedFact,
     ReadOnlyStore,
     UnreadableFile,
 )
-from casegraph.storage import disk
 from casegraph.storage.store.checking import check
 from casegraph.storage.store.store import Wanted
 

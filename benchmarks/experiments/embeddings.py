@@ -28,10 +28,10 @@ from benchmarks.experiments.embedding_scores import (
     Theirs,
 )
 from casegraph.answering.ranking import Ranks, distinct
+from casegraph.disk import atomic_write
 from casegraph.graph.arrays import Counts, Flags, Floats, Ids, rows_with, run_bounds
 from casegraph.graph.directions import backward, direction_count, forward
 from casegraph.running import Show, quiet
-from casegraph.storage.disk import atomic_write
 
 MODELS = ("TransE", "DistMult", "ComplEx", "ConvE", "RotatE")
 TIMES_AS_LIKELY = 10.0  # how much more likely facts near newcomers are trained on again

@@ -13,8 +13,8 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any, NamedTuple, TypeAlias
 
+from casegraph.disk import atomic_write
 from casegraph.experiments.records import Record, mrr_of
-from casegraph.storage.disk import atomic_write
 
 Theirs: TypeAlias = Any  # an object of Matplotlib, which need not be installed
 # What to draw for a record, if anything.

@@ -29,9 +29,9 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
+from casegraph.disk import atomic_write, open_file, size_of
 from casegraph.errors import IncompatibleFile, UnreadableFile
 from casegraph.graph.arrays import Counts
-from casegraph.storage.disk import atomic_write, open_file, size_of
 
 FORMAT = "format"  # the array with the format version
 DIGEST = "digest"  # the array with the digest of all others

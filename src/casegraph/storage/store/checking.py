@@ -7,6 +7,7 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import NamedTuple
 
+from casegraph.disk import is_folder, is_there, read_file
 from casegraph.errors import DamagedStore, IncompatibleFile, UnreadableFile
 from casegraph.graph.descriptions import NO_DESCRIPTIONS, Descriptions
 from casegraph.graph.facts import Fact
@@ -14,7 +15,6 @@ from casegraph.graph.graph import Graph
 from casegraph.settings import Settings
 from casegraph.storage.array_files import CONTENT_ERRORS
 from casegraph.storage.case_files import descriptions_in, graph_from
-from casegraph.storage.disk import is_folder, is_there, read_file
 from casegraph.storage.store import tuned_settings
 from casegraph.storage.store.generations import (
     GENERATION_ERRORS,

@@ -21,16 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from casegraph.answering.state import State
-from casegraph.errors import CasegraphError, UnreadableFile
-from casegraph.storage.array_files import (
-    CONTENT_ERRORS,
-    AnyArray,
-    Arrays,
-    array_from_npy,
-    npy_parts,
-)
-from casegraph.storage.case_files import arrays_beside_facts, check_arrays
-from casegraph.storage.disk import (
+from casegraph.disk import (
     flush_folder,
     is_folder,
     is_there,
@@ -40,6 +31,15 @@ from casegraph.storage.disk import (
     write_file,
     writing,
 )
+from casegraph.errors import CasegraphError, UnreadableFile
+from casegraph.storage.array_files import (
+    CONTENT_ERRORS,
+    AnyArray,
+    Arrays,
+    array_from_npy,
+    npy_parts,
+)
+from casegraph.storage.case_files import arrays_beside_facts, check_arrays
 from casegraph.storage.edge_arrays import edge_parts, edge_sizes
 from casegraph.storage.store.log import Log, log_path, log_paths, numbered_paths
 from casegraph.storage.store.records import DIGEST, Position, digest

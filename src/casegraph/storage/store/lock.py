@@ -16,8 +16,7 @@ import sys
 from pathlib import Path
 from weakref import WeakSet
 
-from casegraph.errors import StoreInUse, UnreadableFile
-from casegraph.storage.disk import (
+from casegraph.disk import (
     READ_WRITE,
     OpenFile,
     create_file,
@@ -28,6 +27,7 @@ from casegraph.storage.disk import (
     write_at,
     writing,
 )
+from casegraph.errors import StoreInUse, UnreadableFile
 
 NAME = "lock"
 SIZE = 256  # bytes of the file
@@ -41,6 +41,12 @@ _taken: "WeakSet[WriterLock]" = WeakSet()
 def names_a_store(folder: Path) -> bool:
     """Whether the lock in a folder says that a store was created there."""
     return _STORE.match(_content(folder)) is not None
+
+
+def is_before_any_store(folder: Path) -> bool:
+    """Whether the lock in a folder, if there is one, is as it is until a store has been created."""
+    content = _content(folder)
+    return content.startswith(_NO_STORE_YET) or _NO_STORE_YET.startswith(content)
 
 
 class WriterLock:

@@ -24,13 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from struct import Struct
 
-from casegraph.errors import (
-    DamagedStore,
-    IncompatibleFile,
-    ReadOnlyStore,
-    UnreadableFile,
-)
-from casegraph.storage.disk import (
+from casegraph.disk import (
     READ_WRITE,
     OpenFile,
     flush,
@@ -40,6 +34,12 @@ from casegraph.storage.disk import (
     write_at,
     write_file,
     writing,
+)
+from casegraph.errors import (
+    DamagedStore,
+    IncompatibleFile,
+    ReadOnlyStore,
+    UnreadableFile,
 )
 from casegraph.storage.store.records import (
     DIGEST,

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from casegraph.answering.state import State
+from casegraph.disk import is_there
 from casegraph.errors import (
     DamagedStore,
     IncompatibleFile,
@@ -34,10 +35,9 @@ from casegraph.storage.case_files import (
     settings_from,
     state_from,
 )
-from casegraph.storage.disk import is_there
 from casegraph.storage.store.generations import Generation, newest
 from casegraph.storage.store.lock import NAME as LOCK
-from casegraph.storage.store.lock import names_a_store
+from casegraph.storage.store.lock import is_before_any_store, names_a_store
 from casegraph.storage.store.log import (
     ACKNOWLEDGED,
     NEW_ACKNOWLEDGED,
@@ -88,7 +88,7 @@ def is_unfinished(folder: Path) -> bool:
     """
     names = {path.name for path in folder.iterdir()}
     left_by_creation = {LOCK, ACKNOWLEDGED, NEW_ACKNOWLEDGED, NEW_LOG}
-    if not names <= left_by_creation or names_a_store(folder):
+    if not names <= left_by_creation or not is_before_any_store(folder):
         return False
     if ACKNOWLEDGED not in names:
         return True

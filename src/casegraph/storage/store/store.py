@@ -54,6 +54,7 @@ import numpy as np
 
 from casegraph.answering.state import State
 from casegraph.casebase import CaseBase
+from casegraph.disk import is_there, writing
 from casegraph.errors import (
     CasegraphError,
     DamagedStore,
@@ -68,7 +69,6 @@ from casegraph.graph.facts import Fact
 from casegraph.graph.graph import Graph
 from casegraph.running import Show, quiet
 from casegraph.settings import Settings
-from casegraph.storage.disk import is_there, writing
 from casegraph.storage.store import generations, tuned_settings
 from casegraph.storage.store.generations import logger
 from casegraph.storage.store.lock import WriterLock

@@ -11,10 +11,10 @@ import json
 import logging
 from pathlib import Path
 
+from casegraph.disk import atomic_write, is_there, read_file
 from casegraph.errors import CasegraphError
 from casegraph.settings import Settings
 from casegraph.storage.array_files import CONTENT_ERRORS
-from casegraph.storage.disk import atomic_write, is_there, read_file
 from casegraph.storage.store.records import digest
 
 NAME = "settings"

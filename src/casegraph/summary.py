@@ -15,7 +15,7 @@ LARGEST = 5  # how many entities, sets of relations and clusters to name
 Row = tuple[str, str, int]  # what, which, how many
 
 
-def described(cases: CaseBase) -> list[Row]:
+def summary(cases: CaseBase) -> list[Row]:
     """Counts, the entities with most facts, the largest groups of entities, and bytes on disk."""
     state = cases.state
     return [
