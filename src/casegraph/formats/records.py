@@ -13,6 +13,7 @@ from typing import NamedTuple
 from casegraph.formats.sources import MAX_RECORD_BYTES, lines_of
 
 TAB = "\t"
+MAX_FIELDS = 10_000  # of a line of TSV, or of a record of CSV
 SEPARATORS = ",;\t|"  # those that CSV may have between its fields
 
 
@@ -61,6 +62,9 @@ def records_of(
         except csv.Error:
             fields = []
             problem = csv_problem
+        if len(fields) > MAX_FIELDS:
+            problem = f"found {len(fields):,} fields, and up to {MAX_FIELDS:,} are read"
+            fields = []
         raw = taken.since_last_call()
         yield Record(line, raw, fields, _text_problem(raw) or problem)
 
