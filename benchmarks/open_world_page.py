@@ -27,8 +27,8 @@ from benchmarks.open_world_records import (
 )
 from benchmarks.reproduce import machine, table
 from casegraph.evaluation.catalogue import located
-from casegraph.experiments.records import MRR, Record, mrr_of
-from casegraph.formats.names import read_names
+from casegraph.experiments.journal import MRR, Record, mrr_of
+from casegraph.formats.name_files import read_names
 
 FIRST_SEED = 0
 NOT_YET = "Not run yet on this machine; `scripts/open-world` does.\n"

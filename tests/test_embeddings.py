@@ -19,7 +19,7 @@ from casegraph.errors import InvalidSettings
 from casegraph.evaluation.catalogue import find, located
 from casegraph.evaluation.datasets import Benchmark
 from casegraph.experiments.arrivals import Plan
-from casegraph.experiments.records import MRR
+from casegraph.experiments.journal import MRR
 
 # PyKEEN and what it imports warn of their own affairs.
 pytestmark = pytest.mark.filterwarnings("default")

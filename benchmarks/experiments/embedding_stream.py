@@ -29,8 +29,13 @@ from casegraph.errors import IncompatibleFile, InvalidSettings
 from casegraph.evaluation.datasets import Benchmark
 from casegraph.evaluation.evaluation import read_files
 from casegraph.experiments.arrivals import SEED_GRAPH, Arrivals, Plan, arrivals
-from casegraph.experiments.asking import TEST, asked_after, digest_of, metrics_of
-from casegraph.experiments.records import Record, read_records
+from casegraph.experiments.journal import Record, read_records
+from casegraph.experiments.stream_questions import (
+    TEST,
+    asked_after,
+    digest_of,
+    metrics_of,
+)
 from casegraph.graph.arrays import Counts
 from casegraph.running import Show, quiet
 

@@ -27,7 +27,7 @@ from casegraph.evaluation.evaluation import (
     read_files,
     rows_of_relation,
 )
-from casegraph.experiments.records import Record
+from casegraph.experiments.journal import Record
 from casegraph.running import Show, quiet
 from casegraph.settings import Settings
 

@@ -36,8 +36,8 @@ from casegraph.evaluation.evaluation import (
     read_files,
     rows_of_relation,
 )
-from casegraph.experiments.asking import digest_of
-from casegraph.experiments.records import Record, read_records
+from casegraph.experiments.journal import Record, read_records
+from casegraph.experiments.stream_questions import digest_of
 from casegraph.graph.arrays import Counts, Flags, Floats, Ids
 from casegraph.running import Show, quiet
 from casegraph.settings import Settings

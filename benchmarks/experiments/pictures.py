@@ -14,7 +14,7 @@ from statistics import fmean, median
 from typing import Any, NamedTuple, TypeAlias
 
 from casegraph.disk import atomic_write
-from casegraph.experiments.records import Record, mrr_of
+from casegraph.experiments.journal import Record, mrr_of
 
 Theirs: TypeAlias = Any  # an object of Matplotlib, which need not be installed
 # What to draw for a record, if anything.

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from casegraph.errors import UnreadableFile, optional_module, quoted, shortened
 from casegraph.formats.columns import (
-    Edges,
+    FactColumns,
     Table,
     chosen_edges,
     fact_or_description,
@@ -110,7 +110,7 @@ def columns_in(names: Sequence[str], reading: Reading, options: Options) -> Tabl
             "or name them with --columns (columns=)"
         )
         reading.stop(0, f"found the columns {found}; {advice}")
-    return Table(3, Edges(0, 1, 2))
+    return Table(3, FactColumns(0, 1, 2))
 
 
 def write_parquet(facts: Iterable[tuple[str, str, str]], file: Any, name: str) -> int:  # noqa: ANN401

@@ -43,7 +43,7 @@ from casegraph.service.turns import Durations, Turns
 from casegraph.service.views.asking import entities_asked
 from casegraph.service.views.changing import updated
 from casegraph.service.writing import Writer
-from casegraph.storage.store.store import CaseStore, Wanted
+from casegraph.storage.store.store import CaseStore, PlannedUpdate
 
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
@@ -278,7 +278,7 @@ class Service:
         described = []
         for given in update.describe:
             described.append(Description(given.name, given.label, tuple(given.types)))
-        wanted = Wanted(update.add, update.retract, described, note)
+        wanted = PlannedUpdate(update.add, update.retract, described, note)
         made = await self._writer.write(wanted)
         return updated(made.update, made.state.sequence)
 

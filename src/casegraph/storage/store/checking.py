@@ -43,7 +43,7 @@ from casegraph.storage.store.restoring import (
 )
 
 
-class Finding(NamedTuple):
+class FileState(NamedTuple):
     """A file or a generation of a store.
 
     size     in bytes
@@ -65,7 +65,7 @@ class Salvaged(NamedTuple):
     described: Descriptions
 
 
-def check(folder: Path) -> list[Finding]:
+def check(folder: Path) -> list[FileState]:
     """Read every file of a store and check it.
 
     Checked are all digests, the order of the updates, and that every generation has the facts which
@@ -91,7 +91,7 @@ def check(folder: Path) -> list[Finding]:
         findings.append(_check_settings(folder, log))
     for path in generation_paths(folder):
         state, damaged = _state_of_generation(path, log)
-        findings.append(Finding(path.name, size(path), state, damaged))
+        findings.append(FileState(path.name, size(path), state, damaged))
     return findings
 
 
@@ -128,10 +128,10 @@ def size(path: Path) -> int:
     return 0
 
 
-def _check_acknowledged(folder: Path) -> Finding:
+def _check_acknowledged(folder: Path) -> FileState:
     path = folder / ACKNOWLEDGED
     state, damaged = _state_of_acknowledged(folder)
-    return Finding(path.name, size(path), state, damaged)
+    return FileState(path.name, size(path), state, damaged)
 
 
 def _state_of_acknowledged(folder: Path) -> tuple[str, bool]:
@@ -151,7 +151,7 @@ def _state_of_acknowledged(folder: Path) -> tuple[str, bool]:
     return state, False
 
 
-def _check_log(folder: Path) -> tuple[Log, Finding]:
+def _check_log(folder: Path) -> tuple[Log, FileState]:
     """The log and what state it is in; one of our errors is raised if it is damaged."""
     log = read_log(folder)
     logged = log.after(log.first)
@@ -162,23 +162,23 @@ def _check_log(folder: Path) -> tuple[Log, Finding]:
         state += (
             f"; {torn:,} bytes of an unfinished update, which the next writer cuts off"
         )
-    return log, Finding(log.path.name, len(log.content), state)
+    return log, FileState(log.path.name, len(log.content), state)
 
 
-def _check_settings(folder: Path, log: Log | None) -> Finding:
+def _check_settings(folder: Path, log: Log | None) -> FileState:
     """What state the settings are in that a store was tuned to."""
     path = folder / tuned_settings.NAME
     if log is None:
-        return Finding(path.name, size(path), "not used while the log is damaged")
+        return FileState(path.name, size(path), "not used while the log is damaged")
     try:
         tuned_settings.read(folder, log.beginning.store)
     except tuned_settings.ERRORS as error:
         state = f"{error}; not used, and made anew by 'casegraph tune'"
-        return Finding(path.name, size(path), state, damaged=True)
-    return Finding(path.name, size(path), "whole")
+        return FileState(path.name, size(path), state, damaged=True)
+    return FileState(path.name, size(path), "whole")
 
 
-def _finding_of(error: DamagedStore | IncompatibleFile | UnreadableFile) -> Finding:
+def _finding_of(error: DamagedStore | IncompatibleFile | UnreadableFile) -> FileState:
     """The file that an error names, and what the error says about it."""
     if isinstance(error, DamagedStore):
         path = Path(error.file)
@@ -186,7 +186,7 @@ def _finding_of(error: DamagedStore | IncompatibleFile | UnreadableFile) -> Find
     else:
         path = Path(error.source)
         state = error.problem
-    return Finding(path.name, size(path), state, damaged=True)
+    return FileState(path.name, size(path), state, damaged=True)
 
 
 def _state_of_generation(path: Path, log: Log | None) -> tuple[str, bool]:

@@ -116,7 +116,7 @@ class Event(NamedTuple):
     fact: Fact
 
 
-class Wanted(NamedTuple):
+class PlannedUpdate(NamedTuple):
     """An update that is to be made; its parts are as in `CaseStore.update`."""
 
     add: Rows = ()
@@ -313,7 +313,7 @@ class CaseStore(CaseBase):
         To retract an entity, name it alone: all its facts are retracted. The other arguments are
         those of `CaseBase.update`.
         """
-        wanted = Wanted(add, retract, describe, note)
+        wanted = PlannedUpdate(add, retract, describe, note)
         self._refuse_change_in_change()
         with self._turn:
             writer = self._checked_writer()
@@ -327,7 +327,7 @@ class CaseStore(CaseBase):
 
     def update_all(
         self,
-        all_wanted: Iterable[Wanted],
+        all_wanted: Iterable[PlannedUpdate],
         meanwhile: Meanwhile | None = None,
     ) -> list[Step | CasegraphError]:
         """Make several updates, one after the other; all are on disk when it returns.

@@ -17,7 +17,7 @@ MAX_FIELDS = 10_000  # of a line of TSV, or of a record of CSV
 SEPARATORS = ",;\t|"  # those that CSV may have between its fields
 
 
-class Record(NamedTuple):
+class TableRow(NamedTuple):
     """A line of TSV, or a record of CSV.
 
     line     the number of its (first) line
@@ -39,7 +39,7 @@ class Record(NamedTuple):
 
 def records_of(
     lines: Iterator[bytes], first_line: int, separator: str
-) -> Iterator[Record]:
+) -> Iterator[TableRow]:
     """The records of lines, as the `csv` module of the standard library reads them."""
     limit = max(csv.field_size_limit(), MAX_RECORD_BYTES)
     csv.field_size_limit(limit)  # for the whole process
@@ -66,7 +66,7 @@ def records_of(
             problem = f"found {len(fields):,} fields, and up to {MAX_FIELDS:,} are read"
             fields = []
         raw = taken.since_last_call()
-        yield Record(line, raw, fields, _text_problem(raw) or problem)
+        yield TableRow(line, raw, fields, _text_problem(raw) or problem)
 
         line += raw.count(b"\n")
         if not raw.endswith(b"\n"):
