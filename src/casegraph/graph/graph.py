@@ -320,7 +320,7 @@ class Graph:
                 added.append(later.apply(rows, add=True))
                 read += len(rows)
         later._make_room()
-        self._replace_by(later)
+        vars(self).update(vars(later))
 
         new_rows = np.concatenate(added)
         return Change(added=new_rows, repeated=read - len(new_rows))
@@ -550,18 +550,6 @@ class Graph:
     def _put(self, direction: int, edges: Edges) -> None:
         self._edges[direction] = edges
         self._indexed_edges[direction] = kernels.Edges.of(*edges)
-
-    def _replace_by(self, other: Graph) -> None:
-        """Take over all contents of another graph, which must not be used afterwards."""
-        self.entities = other.entities
-        self.relations = other.relations
-        self._edges = other._edges
-        self._indexed_edges = other._indexed_edges
-        self._kernel = other._kernel
-        self._prominence = other._prominence
-        self._walks = other._walks
-        self._all_walks = other._all_walks
-        self._max_walks = other._max_walks
 
     def _forget_derived(self) -> None:
         """Drop what is derived from the edges; it is derived again when next needed."""

@@ -88,10 +88,16 @@ class Names:
         # The table may have got the name from a longer `Names`.
         return found if 0 <= found < self._length else None
 
+    def find_all(self, names: Sequence[str]) -> Ids:
+        """The id of each of some names; -1 for those that are not here."""
+        found = self._table.find_all(list(names))
+        found[found >= self._length] = -1
+        return found
+
     def extended(self, names: Sequence[str]) -> tuple[Names, Ids]:
         """These names followed by the new names among `names`; and the id of each of `names`."""
-        found = self._table.find_all(list(names))
-        is_new = (found < 0) | (found >= self._length)
+        found = self.find_all(names)
+        is_new = found < 0
         if not is_new.any():
             return self, found
 
