@@ -44,7 +44,7 @@ HOSTILE: dict[str, tuple[FormatName, bytes, str]] = {
     "text of entities": (
         "rdfxml",
         b'<!DOCTYPE r [<!ENTITY a "' + b"x" * 1000 + b'">]>' + BEGIN + b"&a;" * 20_000,
-        "2: a tag, a comment or a text has more than 16 MiB",
+        "1: a tag, a comment or a text has more than 16 MiB",
     ),
     "text of 16 bits": (
         "rdfxml",

@@ -16,6 +16,9 @@ Stop = Callable[[int, str], NoReturn]  # stops at a line because of a problem
 
 MAX_NESTING = 1000  # brackets of Turtle, or elements of RDF/XML, within each other
 MAX_ATTRIBUTES = 1000  # of an element
+SMALL = (
+    MAX_ATTRIBUTES * 3
+)  # bytes of a tag that cannot have so many attributes, as in a=""
 LONGEST_DECLARATION = 1 << 16  # bytes
 MAX_MEBIBYTES = MAX_RECORD_BYTES >> 20
 ONLY_ABBREVIATIONS = (
@@ -47,7 +50,8 @@ _MARKUP = re.compile(
             <!ENTITY\s+[^\s%&"'<>]+\s+(?:"[^"&%<]{0,1000}"|'[^'&%<]{0,1000}')\s*>
           )*+ \]\s* )? > )
         | (?P<end> </[^>]*+> )
-        | (?P<start> <[^!?/](?:[^>"']++|"[^"]*+"|'[^']*+')*+> )
+        | (?P<start> <[^!?/](?:[^>"']++|"[^"]*+"|'[^']*+')*+(?<!/)> )
+        | <[^!?/](?:[^>"']++|"[^"]*+"|'[^']*+')*+>
     )""",
     re.DOTALL | re.VERBOSE,
 )
@@ -150,42 +154,44 @@ class _Xml:
     def read(self, content: bytes, *, is_last: bool = False) -> int:
         """Check content; returns where its last whole tag ends."""
         if b"\0" in content:
-            self._refuse("found a NUL byte", content)
+            self._refuse("found a NUL byte", content, 0)
         at = 0
         while (markup := _MARKUP.match(content, at)) is not None:
-            self._check_size(markup[0])
-            if markup["type"] is not None:
-                values = [len(value) for value in _ENTITY_VALUE.findall(markup["type"])]
-                self._longest_entity = max(values, default=0)
-            elif markup["start"] is not None:
-                self._read_start(markup["start"], markup[0])
-            elif markup["end"] is not None:
+            end = markup.end()
+            if end - at > SMALL:
+                self._check_size(content, at, end)
+            kind = markup.lastgroup
+            if kind == "start":
+                self._nesting += 1
+                if self._nesting > MAX_NESTING:
+                    self._refuse(DEEP.format("elements"), content, at)
+            elif kind == "end":
                 self._nesting -= 1
-            self._line += markup[0].count(b"\n")
-            at = markup.end()
+            elif kind == "type":
+                values = _ENTITY_VALUE.findall(markup["type"])
+                self._longest_entity = max(map(len, values), default=0)
+            at = end
 
-        rest = content[at:]
-        self._check_size(rest)
-        is_declaration = _DECLARATION.match(rest) is not None
-        if is_declaration and (is_last or len(rest) > LONGEST_DECLARATION):
-            self._refuse(ONLY_ABBREVIATIONS, rest)
+        self._check_size(content, at, len(content))
+        is_declaration = _DECLARATION.match(content, at) is not None
+        if is_declaration and (is_last or len(content) - at > LONGEST_DECLARATION):
+            self._refuse(ONLY_ABBREVIATIONS, content, at)
+        self._line += content.count(b"\n", 0, at)
         return at
 
-    def _check_size(self, content: bytes) -> None:
-        size = len(content) + content.count(b"&") * self._longest_entity
-        if size > MAX_RECORD_BYTES:
+    def _check_size(self, content: bytes, start: int, end: int) -> None:
+        """Refuse a text and the tag after it if they are large, or have many attributes."""
+        entities = content.count(b"&", start, end)
+        if end - start + entities * self._longest_entity > MAX_RECORD_BYTES:
             problem = f"a tag, a comment or a text has more than {MAX_MEBIBYTES} MiB"
-            self._refuse(problem, content)
-
-    def _read_start(self, tag: bytes, content: bytes) -> None:
-        if len(tag) > MAX_ATTRIBUTES and len(_ATTRIBUTE.findall(tag)) > MAX_ATTRIBUTES:
+            self._refuse(problem, content, start)
+        tag = content.find(b"<", start, end)
+        is_tag = tag >= 0 and content[tag + 1 : tag + 2] not in b"!?/"
+        if is_tag and len(_ATTRIBUTE.findall(content, tag, end)) > MAX_ATTRIBUTES:
             problem = f"an element has more than {MAX_ATTRIBUTES:,} attributes"
-            self._refuse(problem, content)
-        if not tag.endswith(b"/>"):
-            self._nesting += 1
-        if self._nesting > MAX_NESTING:
-            self._refuse(DEEP.format("elements"), content)
+            self._refuse(problem, content, start)
 
-    def _refuse(self, problem: str, content: bytes) -> NoReturn:
-        text_before = content.partition(b"<")[0]
-        self._stop(self._line + text_before.count(b"\n"), problem)
+    def _refuse(self, problem: str, content: bytes, at: int) -> NoReturn:
+        """Stop at the line of the tag after a place."""
+        tag = max(at, content.find(b"<", at))
+        self._stop(self._line + content.count(b"\n", 0, tag), problem)
