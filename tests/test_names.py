@@ -1,5 +1,6 @@
+import threading
 from collections.abc import Sequence
-from itertools import chain
+from itertools import chain, product
 from random import Random
 from threading import Thread
 
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from casegraph import kernels
+from casegraph import kernels, kernels_bench
 from casegraph.graph.arrays import ids
 from casegraph.graph.names import Names
 
@@ -217,3 +218,31 @@ def test_what_is_not_names_is_not_taken_for_names(
         Names.stored(
             np.frombuffer(content, np.uint8), np.array(offsets, dtype=np.int64)
         )
+
+
+def test_names_with_a_long_beginning_in_common_are_sorted() -> None:
+    """More of them than are compared as they are, in a thread with a small stack."""
+    beginning = "x" * 400_000
+    names = Names([f"{beginning}{number}" for number in reversed(range(20))])
+    found: list[list[int]] = []
+
+    def rank() -> None:
+        found.append(names.ranks().tolist())
+
+    size = threading.stack_size(1 << 18)
+    try:
+        thread = Thread(target=rank)
+        thread.start()
+        thread.join()
+    finally:
+        threading.stack_size(size)
+    by_name = sorted(range(20), key=lambda place: names[place])
+    assert [found[0].index(rank) for rank in range(20)] == by_name
+
+
+def test_differences_between_names_cancel_under_no_seed() -> None:
+    """Two bits of two neighbouring words, which a plain product leaves where they are."""
+    pairs = ("!!!!!!!!!!!!!!!!", "!!!!!!!a!!!!#!!a")
+    names = ["".join(words) for words in product(pairs, repeat=10)]
+    for _ in range(20):
+        assert len(set(kernels_bench.text_hashes(names))) > 1_000

@@ -82,6 +82,8 @@ class Graph:
 
         # Derived from the edges when needed.
         self._kernel: kernels.Graph | None = None
+        # That of a graph this one was made from: what is alike need not be derived again.
+        self._earlier_kernel: kernels.Graph | None = None
         self._prominence: Ids | None = None
         self._walks: dict[int, Counts] = {}  # by the number of steps
         # Likewise, from all entities together.
@@ -145,7 +147,10 @@ class Graph:
     def kernel(self) -> kernels.Graph:
         """The same edges, in the form that the kernels use."""
         if self._kernel is None:
-            self._kernel = kernels.Graph(len(self.entities), self._indexed_edges)
+            self._kernel = kernels.Graph(
+                len(self.entities), self._indexed_edges, self._earlier_kernel
+            )
+            self._earlier_kernel = None
         return self._kernel
 
     def edges(self, relation: int) -> Edges:
@@ -208,19 +213,6 @@ class Graph:
             self._walks[steps] = walks
         return self._walks[steps]
 
-    def walks_from(self, entities: Ids, steps: int) -> Counts:
-        """The number of walks of up to `steps` steps from each of some entities.
-
-        If these have few of all edges, the last step is counted for them alone.
-        """
-        is_known = steps <= 1 or steps in self._walks
-        if is_known or self._have_many_edges(entities):
-            return self.walks_from_each(steps)[entities]
-        shorter = self.walks_from_each(steps - 1)
-        return kernels.walks_one_step_longer_from(
-            self.kernel, entities, shorter, threads()
-        )
-
     def walks_from_all(self, steps: int) -> float:
         """The number of walks of up to `steps` steps from all entities together.
 
@@ -256,12 +248,6 @@ class Graph:
                 total += float(power.sum())
             self._max_walks[steps] = total
         return self._max_walks[steps]
-
-    def _have_many_edges(self, entities: Ids) -> bool:
-        """Whether entities have more than a quarter of all edges, counted in both directions."""
-        edges = int(self.degrees()[entities].sum())
-        all_edges = 2 * len(self)
-        return 4 * edges > all_edges
 
     def direction_ranks(self) -> Ids:
         """The rank of each direction by the names of relations; a relation precedes its inverse."""
@@ -382,6 +368,7 @@ class Graph:
         other = Graph(self.entities, self.relations)
         other._edges = self._edges.copy()
         other._indexed_edges = self._indexed_edges.copy()
+        other._earlier_kernel = self._kernel or self._earlier_kernel
         return other
 
     def detached(self) -> Graph:
@@ -553,6 +540,7 @@ class Graph:
 
     def _forget_derived(self) -> None:
         """Drop what is derived from the edges; it is derived again when next needed."""
+        self._earlier_kernel = self._kernel or self._earlier_kernel
         self._kernel = None
         self._prominence = None
         self._walks = {}

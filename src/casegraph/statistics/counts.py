@@ -37,6 +37,7 @@ T = TypeVar("T")
 
 # Pairs of a relation and a path type of one length; more would fill the memory.
 MOST_TYPES = 1 << 22
+MOST_HALVES = 1 << 25  # paths from one entity that are held in memory
 # Stands for a number that exceeds its limit, or 64 bits.
 TOO_MANY = np.iinfo(np.int64).max
 UNLIMITED = np.iinfo(np.int64).max
@@ -501,14 +502,11 @@ class Counting:
         if not is_affordable(shorter, relations, all_walks=0):
             return False
 
-        # Walks of full length: from all entities, which is quick, or else from the heads.
+        # Walks of full length: from all entities, which is quick.
         all_walks = ROUNDED_UP * graph.walks_from_all(max_length)
         if is_affordable(shorter, relations, all_walks):
             return True
-        if self._is_affordable_by_steps(relation, types):
-            return True
-        all_walks = _total(graph.walks_from(heads, max_length))
-        return is_affordable(shorter, relations, all_walks)
+        return self._is_affordable_by_steps(relation, types)
 
     def _is_affordable_by_steps(self, relation: int, types: Counts) -> bool:
         """Whether `reach` is within half of its budget, by the walks of each path type.
