@@ -19,8 +19,8 @@ Average precision is over the right facts that are among the pairs, then over al
 standard error by bootstrap over pairs. ECE is the expected calibration error, over ten bins of
 equal width, of pairs stated at 0.02 or more.
 
-With --usual, the coefficients that each graph and the bundled one are tuned to, and their median,
-the same for heads and tails: `settings.USUAL_COEFFICIENTS`.
+With --usual, the coefficients that each graph and the bundled one are tuned to, and those fitted to
+all of them, the same for heads and tails: `settings.USUAL_COEFFICIENTS`.
 """
 
 import argparse
@@ -53,12 +53,15 @@ from casegraph.evaluation.trust import (
     precision_at,
     proposed_pairs,
 )
+from casegraph.execution.executor import HERE
 from casegraph.formats.writing import write_facts
 from casegraph.graph.arrays import Flags, Floats, Ids, ids
 from casegraph.graph.directions import forward, inverse, relation_of
 from casegraph.graph.facts import Fact
 from casegraph.graph.graph import Graph
-from casegraph.tuning.sample import PairDigests
+from casegraph.tuning.fitting import Examples, fitted
+from casegraph.tuning.pairs import examples
+from casegraph.tuning.sample import PairDigests, own_sample
 
 GRAPHS = ("CoDEx-S", "FB122", "UMLS", "WN18RR", "NELL-995", "Hetionet-part")
 RELATIONS = {"Hetionet-part": ("CtD", "CpD", "DrD", "CrC")}
@@ -114,19 +117,30 @@ def main() -> None:
 
 
 def print_usual() -> None:
-    """Print what graphs are tuned to, and what they have in common."""
-    tuned_to = []
+    """Print what graphs are tuned to, and what one fit to all of them gives."""
+    parts = []
     for name in (*GRAPHS, "world"):
         cases = CaseBase()
         cases.update(add=world.facts() if name == "world" else facts_of(name)[0])
         tuning = cases.tune()
         assert tuning is not None
-        tuned_to.append(tuning.belief.coefficients)
         print(name, tuning.belief, flush=True)
-    median = np.median(tuned_to, axis=0)
-    swapped = [0, *(place for first in range(2, 15, 2) for place in (first, first - 1))]
-    other_way_round = median[swapped]
-    print("median", np.round((median + other_way_round) / 2, 2).tolist())
+        own = examples(cases.state, own_sample(cases.graph), True, HERE)
+        parts.append(own._replace(weights=own.weights / own.weights[own.is_fact].sum()))
+    both_ways = [*parts, *(swapped(part) for part in parts)]
+    columns = zip(*both_ways, strict=True)
+    together = Examples(*(np.concatenate(column) for column in columns))
+    print("together", fitted(together))
+
+
+def swapped(of_heads: Examples) -> Examples:
+    """The same pairs, the other way round."""
+    places = [
+        place
+        for first in range(0, of_heads.features.shape[1], 2)
+        for place in (first + 1, first)
+    ]
+    return of_heads._replace(features=of_heads.features[:, places])
 
 
 def report(

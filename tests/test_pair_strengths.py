@@ -121,6 +121,14 @@ def test_resemblance_is_that_of_the_plain_version(facts: list[Fact]) -> None:
                 assert strengths.precedents[place] == pytest.approx(score, abs=NEAR)
 
 
+def test_settings_that_walk_in_loops_have_support_without_loops() -> None:
+    facts = random_facts(Random(3), entities=6, relations=2, facts=20)
+    pairs = Pairs(forward(0), ids([0, 1, 2]), ids([3, 4, 5]))
+    loop_free = pair_strengths(case_base(facts).state, pairs)
+    walks = case_base(facts, Settings(loop_free=False))
+    assert same(pair_strengths(walks.state, pairs), loop_free)
+
+
 def test_an_unknown_entity_has_no_support() -> None:
     cases = case_base([("a", "r", "b"), ("c", "r", "b"), ("c", "s", "a")])
     strengths = pair_strengths(cases.state, Pairs(forward(0), ids([-1]), ids([1])))

@@ -113,7 +113,7 @@ def test_a_count_is_a_whole_number_that_64_bits_hold() -> None:
 def test_the_defaults_are_those_that_were_chosen_over_all_graphs() -> None:
     settings = Settings()
     assert (settings.discount, settings.decisive, settings.best) == (0.1, 0.77, 5)
-    assert (settings.ridge, settings.precedent_weight, settings.nearest) == (30, 4, 512)
+    assert (settings.ridge, settings.precedent_weight, settings.nearest) == (30, 4, 1024)
 
 
 @pytest.mark.parametrize("dataset", sorted(PAPER))

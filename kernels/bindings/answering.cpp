@@ -89,6 +89,8 @@ Out<double> strengths_(const OwnedRelationQuery& with, In<Id> entities, In<Id> l
   return array(run(nullptr, [&](Progress& running) {
     const Queries queries = queries_of(with, entities, lists, hidden);
     const EntitySets wanted{span(target_offsets), span(targets)};
+    checks::require(with.query.options.loop_free && !with.query.options.sum,
+                    "expected options with loop_free and without sum");
     checks::entity_sets("targets", wanted, queries.entities.size());
     return strengths(with.query, queries, workspaces, wanted, checks::threads(threads), running);
   }));

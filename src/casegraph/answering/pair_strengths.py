@@ -8,7 +8,7 @@ Of the evidence that ranks answers (`answering.query`), this keeps what is the s
     precedents    the head resembles known heads of the tail
     answers       the tail resembles known tails of the head
 
-Paths can be walked from either end. So all pairs with the same head, or all with the same tail, are
+Paths are loop-free and can be walked from either end. So all pairs with the same head, or all with the same tail, are
 looked at together. Only a few of the nearest entities take part in each regression, since there is
 one for each pair of a question.
 """
@@ -95,6 +95,7 @@ def pair_query(
         options = query_options(state.settings, combination)
         options.backwards = backwards
         options.linked = True
+        options.loop_free = True
         options.habit = 0
         options.nearest = min(options.nearest, NEAREST)
         lists = shared_list(
