@@ -51,6 +51,7 @@ LAYERS = [
     "answering.weights",
     "answering.query",
     "answering.ranking",
+    "answering.pair_strengths",
     "answering.belief",
     "answering.rendering",
     "answering.notebook",
