@@ -18,7 +18,7 @@ from casegraph.graph.directions import forward
 from casegraph.graph.graph import Graph
 from casegraph.settings import Settings
 from casegraph.similarity.clusters.assignment import EVERYONE
-from casegraph.statistics.counts import MOST_HALVES, TOO_MANY, Counting
+from casegraph.statistics.counts import MAX_HALVES, TOO_MANY, Counting
 
 COLUMNS = ("types", "hits", "reached", "right", "reached_open", "right_open")
 
@@ -206,7 +206,7 @@ def test_the_cycles_through_an_edge_are_what_hits_lose_without_it() -> None:
         relation = forward(graph.relations.names.index(fact[1]))
         tail = graph.entities.names.index(fact[2])
         labels, types, through, entities, *_ = kernels.cycles_through(
-            graph.kernel, head, relation, tail, n, n, MOST_HALVES
+            graph.kernel, head, relation, tail, n, n, MAX_HALVES
         )
         expected = {key: hits for key, hits in lost.items() if hits}
         assert numbers([labels, types, through]) == expected
@@ -239,7 +239,7 @@ def test_the_work_of_an_update_does_not_grow_with_the_relations(
             head = graph.entities.names.index(f"e{k}")
             tail = graph.entities.names.index(f"e{k + 1}")
             *_, looked_at = kernels.cycles_through(
-                graph.kernel, head, 0, tail, 3, 3, MOST_HALVES
+                graph.kernel, head, 0, tail, 3, 3, MAX_HALVES
             )
             spent.append(looked_at)
         work[relations] = sum(spent)
