@@ -18,6 +18,7 @@ from casegraph.graph.directions import forward
 from casegraph.graph.graph import Graph
 from casegraph.settings import Settings
 from casegraph.similarity.clusters.assignment import EVERYONE
+from casegraph.statistics import incremental
 from casegraph.statistics.counts import MAX_HALVES, TOO_MANY, Counting
 
 COLUMNS = ("types", "hits", "reached", "right", "reached_open", "right_open")
@@ -283,3 +284,17 @@ def numbers(columns: Iterable[Ids | Counts]) -> dict[tuple[int, ...], int]:
     """The last column by the columns before it."""
     rows = zip(*(column.tolist() for column in columns), strict=True)
     return {tuple(key): number for *key, number in rows}
+
+
+def test_counts_are_right_after_an_update_that_counts_from_scratch(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    facts = {*star(2, facts=20), ("e1", "r0", "e2")}
+    cases = CaseBase(Settings(max_length=3, support=1))
+    cases.update(add=sorted(facts))
+    cases.prepare()
+    monkeypatch.setattr(incremental, "MAX_HALVES", 5)
+    assert cases.update(add=[("e2", "r1", "e3")]).anew
+    other = rebuilt(cases, facts | {("e2", "r1", "e3")})
+    for relation in range(cases.graph.directions):
+        assert_same_counts(cases, other, relation)
