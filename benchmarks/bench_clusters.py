@@ -22,6 +22,7 @@ from casegraph.graph.facts import Fact
 from casegraph.graph.graph import Graph
 from casegraph.settings import PAPER, Settings
 from casegraph.similarity.clusters.assignment import Clusters
+from casegraph.similarity.profiles import reshaped_entities
 
 MRR = "both.realistic.inverse_harmonic_mean_rank"
 
@@ -75,9 +76,12 @@ def follow(
     seconds = list[float]()
     moves = list[int]()
     while len(seconds) < updates:
+        before = graph
         graph = graph.copy()
         profiles = profiles.copy()
-        reshaped = profiles.refresh(graph, graph.add([next(facts)]).entities)
+        entities = graph.add([next(facts)]).entities
+        profiles.refresh(graph, entities)
+        reshaped = reshaped_entities(before, graph, entities)
         started = time.process_time()
         clusters, moved = clusters.after(graph, profiles, reshaped)
         if len(reshaped):

@@ -16,7 +16,7 @@ from casegraph import kernels, kernels_bench
 from casegraph.graph.arrays import ids
 from casegraph.graph.edges import keys_of
 from casegraph.graph.graph import Graph
-from casegraph.statistics.counts import MOST_TYPES
+from casegraph.statistics.counts import MAX_TYPES
 from casegraph.statistics.path_types import packed
 
 FACTS = [
@@ -149,7 +149,7 @@ BINDINGS = {
         **ON_GRAPH,
         tops=EVERYONE,
         rank=EVERYONE,
-        limit=(1000, MOST_TYPES),
+        limit=(1000, MAX_TYPES),
         **COUNTED,
         any_length="tops",
         any_value="rank",

@@ -183,7 +183,7 @@ def test_the_clusters_lie_between_everyone_together_and_every_profile_apart(
     graph = Graph.of(added)
     profiles = profiles_of(graph)
     together = set()
-    for profile in profiles.living():
+    for profile in profiles.nonempty():
         entities = profiles.members(profile).tolist()
         together.add(frozenset(graph.entities[entity] for entity in entities))
     assert partition(graph, -1.0) == {frozenset(graph.entities.names)}

@@ -31,7 +31,7 @@ from casegraph.settings import Settings
 from casegraph.similarity.clusters.assignment import EVERYONE
 from casegraph.statistics.counts import (
     COST_OF_PREVIEW,
-    MOST_TYPES,
+    MAX_TYPES,
     TOO_MANY,
     UNLIMITED,
     Counting,
@@ -117,7 +117,7 @@ def test_relations_that_close_no_cycle_change_nothing(threads: int) -> None:
     assert set(lengths_by_limit) == {0, 1, 2}
 
 
-def counted(graph: Graph, threads: int, most_kinds: int = MOST_TYPES) -> Hits:
+def counted(graph: Graph, threads: int, most_kinds: int = MAX_TYPES) -> Hits:
     """The hits of paths of up to two steps, of so many kinds of cycles of each length at most."""
     limit = UNLIMITED, most_kinds
     ranks = graph.entities.ranks()
@@ -550,8 +550,8 @@ def test_too_many_kinds_of_paths_are_left_out(monkeypatch: pytest.MonkeyPatch) -
     found = cycles_of(Graph.of(hub(10)))
     kinds_by_length = np.bincount(lengths(found.types, 3), minlength=4)
     kinds = int(kinds_by_length[3])
-    assert kinds < MOST_TYPES
-    monkeypatch.setattr("casegraph.statistics.counts.MOST_TYPES", kinds - 1)
+    assert kinds < MAX_TYPES
+    monkeypatch.setattr("casegraph.statistics.counts.MAX_TYPES", kinds - 1)
     _, longest = found.within(UNLIMITED - 1, 3)
     assert longest == 2
 

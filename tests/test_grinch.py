@@ -36,7 +36,7 @@ from casegraph.similarity.clusters.tree import (
     tree_as_array,
     tree_from_array,
 )
-from casegraph.similarity.profiles import NONE, Profiles
+from casegraph.similarity.profiles import NONE, Profiles, reshaped_entities
 
 GRINCH = Settings(clustering="grinch", threshold=0.5)
 THRESHOLDS = [-1.0, 0.0, 0.2, 0.3333333, 0.5, 0.66, 0.75, 0.9, 1.0]
@@ -47,9 +47,12 @@ def states(history: list[Step]) -> Iterator[tuple[Graph, Profiles, Ids]]:
     graph = Graph()
     profiles = Profiles()
     for step in history:
-        graph = played([step], graph.copy())
+        before = graph
+        graph = played([step], before.copy())
         profiles = profiles.copy()
-        yield graph, profiles, profiles.refresh(graph, ids(range(len(graph.entities))))
+        everyone = ids(range(len(graph.entities)))
+        profiles.refresh(graph, everyone)
+        yield graph, profiles, reshaped_entities(before, graph, everyone)
 
 
 def tree_of(clusters: Clusters) -> ClusterTree:
@@ -75,7 +78,7 @@ def assert_whole(tree: ClusterTree, profiles: Profiles) -> None:
     leaf_of = {
         node.profile: place for place, node in nodes.items() if node.profile >= 0
     }
-    assert sorted(leaf_of) == list(profiles.living())
+    assert sorted(leaf_of) == list(profiles.nonempty())
     for profile, place in leaf_of.items():
         size = nodes[place].size
         assert size == len(profiles.members(profile))
@@ -130,7 +133,7 @@ def test_every_profile_is_in_one_cluster_and_its_entities_with_it(
         clusters, _ = clusters.after(graph, profiles, reshaped)
         below, nodes = tree_of(clusters).cut(GRINCH.threshold)
         node_of = dict(zip(below.tolist(), nodes.tolist(), strict=True))
-        assert sorted(node_of) == list(profiles.living())
+        assert sorted(node_of) == list(profiles.nonempty())
 
         expected = []
         for entity in range(len(graph.entities)):
@@ -176,7 +179,7 @@ def test_a_cluster_whose_profiles_stay_together_keeps_its_id(
     for graph, profiles, reshaped in states(history):
         clusters, _ = clusters.after(graph, profiles, reshaped)
         profiles_of_cluster = defaultdict(set)
-        for profile in profiles.living():
+        for profile in profiles.nonempty():
             member = profiles.members(profile)[0]
             profiles_of_cluster[int(clusters.entities[member])].add(profile)
         now = {
@@ -195,7 +198,7 @@ def test_a_profile_that_is_taken_out_and_comes_back_leaves_the_same_leaves(
     graph = Graph.of(added)
     profiles = profiles_of(graph)
     tree = tree_of(Clusters.of(graph, profiles, GRINCH))
-    profile = data.draw(st.sampled_from(list(profiles.living())))
+    profile = data.draw(st.sampled_from(list(profiles.nonempty())))
     tree.remove(profile)
     assert profile not in [node.profile for node in nodes_of(tree).values()]
     update(tree, graph, profiles, [profile])
@@ -290,9 +293,12 @@ def test_a_tree_grown_at_once_can_be_continued(
     profiles = profiles_of(graph)
     clusters = Clusters.cut(grow(graph, profiles), profiles, GRINCH)
     for doing, named in history:
-        graph = played([(doing, named)], graph.copy())
+        before = graph
+        graph = played([(doing, named)], before.copy())
         profiles = profiles.copy()
-        reshaped = profiles.refresh(graph, ids(range(len(graph.entities))))
+        everyone = ids(range(len(graph.entities)))
+        profiles.refresh(graph, everyone)
+        reshaped = reshaped_entities(before, graph, everyone)
         clusters, _ = clusters.after(graph, profiles, reshaped)
         assert_whole(tree_of(clusters), profiles)
 
@@ -319,7 +325,7 @@ def test_every_node_is_that_of_the_algorithm_by_the_book() -> None:
         graph = Graph.of(added)
         by_the_book = oracle.Grinch(oracle.both_ways(added))
         profiles = profiles_of(graph)
-        for profile in by_relation_names(graph, profiles, profiles.living()):
+        for profile in by_relation_names(graph, profiles, profiles.nonempty()):
             by_the_book.insert(members(graph, profiles, [profile]))
         tree = tree_of(Clusters.of(graph, profiles, GRINCH))
         found = {

@@ -157,7 +157,7 @@ def not_noticed(original: Callable[..., Any], self: Graph, earlier: Graph) -> li
 def one_side_only(original: Callable[..., Any], *asked: Any) -> Any:
     """Paths that cross a changed edge near their end are forgotten."""
     starts, _ = original(*asked)
-    return starts, recounting.EntityTypePairs.of_keys([])
+    return starts, recounting.EntityTypePairs.from_keys([])
 
 
 def no_slot_flips(*_: Any) -> Any:

@@ -16,8 +16,10 @@ from tests.strategies import (
     surviving,
 )
 
+from casegraph.casebase import CaseBase
+from casegraph.graph.arrays import Ids
 from casegraph.graph.graph import Graph
-from casegraph.similarity.profiles import NONE, Profiles
+from casegraph.similarity.profiles import NONE, Profiles, reshaped_entities
 
 
 def kept_up_to_date(history: list[Step], graph: Graph) -> Profiles:
@@ -37,7 +39,7 @@ def follow(history: list[Step], graph: Graph, profiles: Profiles) -> None:
 def by_relations(graph: Graph, profiles: Profiles) -> dict[frozenset[object], set[str]]:
     """Who has which set of relations, in names."""
     having = {}
-    for profile in profiles.living():
+    for profile in profiles.nonempty():
         relations = profiles.relations(profile).tolist()
         own = frozenset(relation_in_oracle(graph, relation) for relation in relations)
         having[own] = {
@@ -64,7 +66,7 @@ def test_profiles_after_any_history_are_those_of_the_facts_that_survive_it(
     assert by_relations(graph, profiles) == expected(
         oracle.both_ways(surviving(history))
     )
-    assert len(profiles) == len(list(profiles.living()))
+    assert len(profiles) == len(list(profiles.nonempty()))
 
 
 @given(histories(), histories())
@@ -103,7 +105,7 @@ def test_every_entity_is_a_member_of_its_own_profile_and_of_no_other(
     graph = Graph()
     profiles = kept_up_to_date(history, graph)
     profiles_of_member = defaultdict[int, list[int]](list)
-    for profile in profiles.living():
+    for profile in profiles.nonempty():
         for entity in profiles.members(profile).tolist():
             profiles_of_member[entity].append(profile)
     for entity in range(len(graph.entities)):
@@ -113,14 +115,14 @@ def test_every_entity_is_a_member_of_its_own_profile_and_of_no_other(
 
 
 @given(histories())
-def test_refresh_names_the_entities_whose_profile_changed(history: list[Step]) -> None:
+def test_reshaped_entities_are_those_whose_profile_changed(history: list[Step]) -> None:
     graph = Graph()
-    profiles = Profiles()
     before = oracle.both_ways([])
     for doing, named in history:
+        graph_before = graph.copy()
         change = graph.add(named) if doing == "add" else graph.retract(named)
         after = oracle.both_ways(graph.facts())
-        reshaped = profiles.refresh(graph, change.entities)
+        reshaped = reshaped_entities(graph_before, graph, change.entities)
         expected_changes = []
         for entity, name in enumerate(graph.entities.names):
             if oracle.profile(before, name) != oracle.profile(after, name):
@@ -147,11 +149,26 @@ def test_what_profiles_have_in_common_is_counted_for_all_at_once(
 ) -> None:
     graph = Graph.of(added)
     profiles = profiles_of(graph)
-    sets = [set(profiles.relations(profile).tolist()) for profile in profiles.living()]
+    sets = [
+        set(profiles.relations(profile).tolist()) for profile in profiles.nonempty()
+    ]
     assert profiles.sizes().tolist() == list(map(len, sets))
-    for profile in profiles.living():
+    for profile in profiles.nonempty():
         common = [len(sets[profile] & other) for other in sets]
         assert profiles.common(profile).tolist() == common
     for relation in range(graph.directions):
         having = [profile for profile, own in enumerate(sets) if relation in own]
         assert profiles.having(relation).tolist() == having
+
+
+def test_updates_and_questions_by_default_settings_need_no_profiles(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(_self: Profiles, _graph: Graph, _entities: Ids) -> None:
+        raise AssertionError("profiles are made")
+
+    monkeypatch.setattr(Profiles, "refresh", refuse)
+    cases = CaseBase()
+    cases.update(add=[("a", "r", "b"), ("b", "s", "a")])
+    assert cases.update(add=[("a", "t", "c")]).reshaped == 2
+    cases.ask("a", "r")

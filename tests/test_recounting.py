@@ -18,7 +18,8 @@ from casegraph.graph.directions import forward
 from casegraph.graph.graph import Graph
 from casegraph.settings import Settings
 from casegraph.similarity.clusters.assignment import EVERYONE
-from casegraph.statistics.counts import MOST_HALVES, TOO_MANY, Counting
+from casegraph.statistics import incremental
+from casegraph.statistics.counts import MAX_HALVES, TOO_MANY, Counting
 
 COLUMNS = ("types", "hits", "reached", "right", "reached_open", "right_open")
 
@@ -206,7 +207,7 @@ def test_the_cycles_through_an_edge_are_what_hits_lose_without_it() -> None:
         relation = forward(graph.relations.names.index(fact[1]))
         tail = graph.entities.names.index(fact[2])
         labels, types, through, entities, *_ = kernels.cycles_through(
-            graph.kernel, head, relation, tail, n, n, MOST_HALVES
+            graph.kernel, head, relation, tail, n, n, MAX_HALVES
         )
         expected = {key: hits for key, hits in lost.items() if hits}
         assert numbers([labels, types, through]) == expected
@@ -239,7 +240,7 @@ def test_the_work_of_an_update_does_not_grow_with_the_relations(
             head = graph.entities.names.index(f"e{k}")
             tail = graph.entities.names.index(f"e{k + 1}")
             *_, looked_at = kernels.cycles_through(
-                graph.kernel, head, 0, tail, 3, 3, MOST_HALVES
+                graph.kernel, head, 0, tail, 3, 3, MAX_HALVES
             )
             spent.append(looked_at)
         work[relations] = sum(spent)
@@ -283,3 +284,17 @@ def numbers(columns: Iterable[Ids | Counts]) -> dict[tuple[int, ...], int]:
     """The last column by the columns before it."""
     rows = zip(*(column.tolist() for column in columns), strict=True)
     return {tuple(key): number for *key, number in rows}
+
+
+def test_counts_are_right_after_an_update_that_counts_from_scratch(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    facts = {*star(2, facts=20), ("e1", "r0", "e2")}
+    cases = CaseBase(Settings(max_length=3, support=1))
+    cases.update(add=sorted(facts))
+    cases.prepare()
+    monkeypatch.setattr(incremental, "MAX_HALVES", 5)
+    assert cases.update(add=[("e2", "r1", "e3")]).anew
+    other = rebuilt(cases, facts | {("e2", "r1", "e3")})
+    for relation in range(cases.graph.directions):
+        assert_same_counts(cases, other, relation)

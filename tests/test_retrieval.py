@@ -118,14 +118,14 @@ def test_nearest_to_a_profile_are_its_own_members_and_then_the_most_similar_othe
     facts = oracle.both_ways(added)
     profiles = profiles_of(graph)
     known = Counter(head for head, _, _ in facts)
-    for profile in profiles.living():
+    for profile in profiles.nonempty():
         members = {
             graph.entities[entity] for entity in profiles.members(profile).tolist()
         }
         one = min(members)
         own = sorted(members, key=lambda name: (-known[name], name))
         rest = [name for name in closest(facts, one) if name not in members]
-        found = nearest(profiles, graph, profile, ids(profiles.living()), k).tolist()
+        found = nearest(profiles, graph, profile, ids(profiles.nonempty()), k).tolist()
         assert [graph.entities[entity] for entity in found] == [*own, *rest][:k]
         assert nearest(profiles, graph, profile, ids(), k).tolist() == []
 

@@ -11,7 +11,6 @@ import pytest
 
 from casegraph import CaseBase, CaseStore, world
 from casegraph.errors import MalformedFact
-from casegraph.graph.arrays import ids
 from casegraph.service import counting
 from casegraph.service.feed import Feed, Message
 from casegraph.service.limits import Limits
@@ -24,10 +23,7 @@ if TYPE_CHECKING:
 
     from casegraph.answering.state import State, Step
     from casegraph.errors import CasegraphError
-    from casegraph.graph.arrays import Ids
     from casegraph.storage.store.store import Meanwhile
-
-SOMEONE = ids([0])
 
 
 class Counted:
@@ -38,10 +34,9 @@ class Counted:
         self.let_go = Event()
         monkeypatch.setattr(counting, "prepare", self._count)
 
-    def _count(self, state: State, direction: int, entities: Ids) -> bool:
+    def _count(self, state: State, direction: int) -> None:
         self.directions.append(direction)
         assert self.let_go.wait(60)
-        return True
 
 
 @pytest.fixture
@@ -61,14 +56,12 @@ def test_all_that_need_the_same_counts_wait_for_them_together(
 ) -> None:
     async def ask_at_once() -> None:
         counts = counting.Counts()
-        asking = [
-            asyncio.ensure_future(counts.made(state, 0, SOMEONE)) for _ in range(5)
-        ]
+        asking = [asyncio.ensure_future(counts.made(state, 0)) for _ in range(5)]
         await asyncio.wait(asking, timeout=0.1)
         assert not any(one.done() for one in asking)
         counted.let_go.set()
         await asyncio.gather(*asking)
-        await counts.made(state, 0, SOMEONE)  # and never again for this state
+        await counts.made(state, 0)  # and never again for this state
         counts.close()
 
     asyncio.run(ask_at_once())
@@ -80,17 +73,17 @@ def test_what_has_begun_is_finished_and_what_nobody_waits_for_is_left_out(
 ) -> None:
     async def leave() -> None:
         counts = counting.Counts()
-        begun = asyncio.ensure_future(counts.made(state, 0, SOMEONE))
+        begun = asyncio.ensure_future(counts.made(state, 0))
         await asyncio.sleep(0.01)
-        not_begun = asyncio.ensure_future(counts.made(state, 2, SOMEONE))
+        not_begun = asyncio.ensure_future(counts.made(state, 2))
         await asyncio.sleep(0)
         for asking in (begun, not_begun):
             asking.cancel()
         await asyncio.wait([begun, not_begun])
         counted.let_go.set()
-        await counts.made(state, 0, SOMEONE)
+        await counts.made(state, 0)
         assert counted.directions == [0]
-        await counts.made(state, 2, SOMEONE)
+        await counts.made(state, 2)
         counts.close()
 
     asyncio.run(leave())
@@ -139,7 +132,7 @@ def test_what_is_asked_about_most_is_counted_first_and_is_forgotten_in_time(
     async def ask_and_update() -> None:
         counts = counting.Counts()
         for direction in (4, 2, 2):
-            await counts.made(state, direction, SOMEONE)
+            await counts.made(state, direction)
         counted.directions.clear()
         with counts.ahead(state, counts.in_demand()):
             pass
@@ -173,7 +166,7 @@ def test_what_is_counted_is_not_counted_again(
         assert counts._ahead.submit(lambda: True).result(60)  # after what was begun
     counted = Counted(monkeypatch)
     counted.let_go.set()
-    asyncio.run(counts.made(state, 0, SOMEONE))
+    asyncio.run(counts.made(state, 0))
     counts.close()
     assert counted.directions == []
 

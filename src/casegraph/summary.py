@@ -32,7 +32,7 @@ def summary(cases: CaseBase) -> list[Row]:
 def _totals(state: State) -> Iterator[Row]:
     graph = state.graph
     profiles = state.profiles
-    entities = sum(len(profiles.members(profile)) for profile in profiles.living())
+    entities = sum(len(profiles.members(profile)) for profile in profiles.nonempty())
     yield "facts", "", len(graph)
     yield "entities", "", entities
     yield "relations", "", len(graph.relations_in_use())
@@ -55,7 +55,7 @@ def _largest_profiles(state: State) -> Iterator[Row]:
     """The sets of relations that most entities have; equal ones in the order of names."""
     profiles = state.profiles
     described_profiles = []
-    for profile in profiles.living():
+    for profile in profiles.nonempty():
         relations = profiles.relations(profile).tolist()
         names = sorted(state.graph.relation_name(relation) for relation in relations)
         members = len(profiles.members(profile))

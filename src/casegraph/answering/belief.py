@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from casegraph.answering.cache import PerState
 from casegraph.answering.pair_strengths import Pairs, PairStrengths, pair_strengths
 from casegraph.answering.query import UNKNOWN
 from casegraph.graph.directions import inverse, is_inverse
@@ -123,14 +124,11 @@ def known_counts(state: State, direction: int, entities: Ids) -> Counts:
     return np.where(entities == UNKNOWN, 0, counts[entities])
 
 
+@PerState
 def _answer_counts(state: State, direction: int) -> Counts:
     """How many answers every entity has."""
-
-    def counts() -> Counts:
-        heads, _, _ = state.graph.rows(direction).T
-        return np.bincount(heads, minlength=len(state.graph.entities))
-
-    return state.derived(("answer counts", direction), counts)
+    heads, _, _ = state.graph.rows(direction).T
+    return np.bincount(heads, minlength=len(state.graph.entities))
 
 
 def _share_with_more(
@@ -145,9 +143,7 @@ def _share_with_more(
     Where few entities have that many answers, the share is nearly that of one answer fewer. It is a
     share of the others, so that it does not change when the entity itself gets an answer more.
     """
-    at_least, of_others = state.derived(
-        ("entities by answers", direction), lambda: _by_answers(state, direction)
-    )
+    at_least, of_others = _by_answers(state, direction)
     most = len(of_others)
     count = np.clip(known, 1, most)
     with_more = np.maximum(at_least[count + 1] - left_out, 0)
@@ -157,6 +153,7 @@ def _share_with_more(
     return np.where(known == 0, 0.0, np.log(share))
 
 
+@PerState
 def _by_answers(state: State, direction: int) -> tuple[Counts, Floats]:
     """How many entities have at least k answers; and of them but for one, the share that has more.
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from casegraph.answering.cache import PerState
 from casegraph.answering.questions import names_and_labels
 from casegraph.errors import close_names, quoted, several
 from casegraph.graph.directions import (
@@ -106,13 +107,10 @@ def _why_none_is_wanted(found: Found, wanted: Wanted) -> str:
     )
 
 
+@PerState
 def _leads_one_way(state: State, relation: int) -> bool:
     """Whether no entity is both a head and a tail of a relation."""
-
-    def has_no_entity_in_common() -> bool:
-        is_head = np.zeros(len(state.graph.entities), dtype=np.bool)
-        is_head[state.graph.edges(forward(relation)).heads] = True
-        tails = state.graph.edges(backward(relation)).heads
-        return not is_head[tails].any()
-
-    return state.derived(("leads one way", relation), has_no_entity_in_common)
+    is_head = np.zeros(len(state.graph.entities), dtype=np.bool)
+    is_head[state.graph.edges(forward(relation)).heads] = True
+    tails = state.graph.edges(backward(relation)).heads
+    return not is_head[tails].any()

@@ -20,11 +20,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from casegraph import kernels
+from casegraph.answering.cache import PerState
 from casegraph.answering.query import (
     UNKNOWN,
     RelationQuery,
+    list_for_leave_one_out,
     query_options,
-    shared_list,
 )
 from casegraph.graph.directions import inverse
 from casegraph.running import threads
@@ -89,33 +90,29 @@ def pair_query(
     state: State, relation: int, *, backwards: bool = False
 ) -> RelationQuery:
     """What to walk for pairs of a relation; backwards from the answers."""
+    return _pair_query(state, relation, backwards)
 
-    def prepared() -> RelationQuery:
-        combination = state.settings.combined
-        options = query_options(state.settings, combination)
-        options.backwards = backwards
-        options.linked = True
-        options.loop_free = True
-        options.habit = 0
-        options.nearest = min(options.nearest, NEAREST)
-        lists = shared_list(
-            state,
-            relation,
-            combination.longest,
-            leave_one_out=True,
-        )
-        start = inverse(relation) if backwards else relation
-        kernel = kernels.RelationQuery(
-            state.graph.kernel,
-            start,
-            lists.arrays,
-            options,
-            state.graph.entities.ranks(),
-            lists.fewer,
-        )
-        return RelationQuery.of_one_list((lists, kernel), 0)
 
-    return state.derived(("pair query", relation, backwards), prepared)
+@PerState
+def _pair_query(state: State, relation: int, backwards: bool) -> RelationQuery:
+    combination = state.settings.combined
+    options = query_options(state.settings, combination)
+    options.backwards = backwards
+    options.linked = True
+    options.loop_free = True
+    options.habit = 0
+    options.nearest = min(options.nearest, NEAREST)
+    lists = list_for_leave_one_out(state, relation, combination.longest)
+    start = inverse(relation) if backwards else relation
+    kernel = kernels.RelationQuery(
+        state.graph.kernel,
+        start,
+        lists.arrays,
+        options,
+        state.graph.entities.ranks(),
+        lists.fewer,
+    )
+    return RelationQuery.of_one_list((lists, kernel), 0)
 
 
 def _strengths(

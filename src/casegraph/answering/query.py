@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from casegraph import kernels
+from casegraph.answering.cache import PerSource, PerState
 from casegraph.answering.state import State
 from casegraph.answering.weights import (
     SlotWeights,
@@ -32,14 +33,12 @@ from casegraph.answering.weights import (
     with_one_fewer,
 )
 from casegraph.graph.arrays import Counts, Floats, Ids, ids, joined
-from casegraph.graph.graph import Query
 from casegraph.running import threads
 from casegraph.settings import Combination, Settings
 from casegraph.similarity.clusters.assignment import EVERYONE
 from casegraph.similarity.profiles import NONE
 from casegraph.similarity.retrieval import nearest
 from casegraph.statistics.counts import ClusterCounts, PathCounts
-from casegraph.statistics.partial_counts import FEW_ENTITIES
 from casegraph.statistics.path_types import lengths, name_order, single_step
 from casegraph.statistics.sums import grouped
 
@@ -80,24 +79,17 @@ def answers(
                    `relation_query`
     combination    how to combine evidence; by default, as the settings say
     """
-    if hidden is None and combination is None:
-        query_of_part = query_in_part(state, relation, entities)
-        if query_of_part is not None:
-            results = _walked(
-                state, query_of_part, entities, top=top, new_only=new_only
-            )
-            if all(found.exact for found in results):
-                has_all_lengths = state.statistics.has_all_lengths(relation)
-                return [found._replace(exact=has_all_lengths) for found in results]
-
     query = relation_query(
         state, relation, entities, combination, hides=hidden is not None
     )
     results = _walked(state, query, entities, hidden, top=top, new_only=new_only)
-    counts_are_exact = state.derived(
-        ("exact", relation), lambda: state.statistics.exact(relation)
-    )
+    counts_are_exact = _counts_are_exact(state, relation)
     return [found._replace(exact=found.exact and counts_are_exact) for found in results]
+
+
+@PerState
+def _counts_are_exact(state: State, relation: int) -> bool:
+    return state.statistics.exact(relation)
 
 
 def _walked(
@@ -162,13 +154,9 @@ def standings(
     hidden, combination  as in `answers`
     """
     relation, entities = query
-    prepared = None
-    if hidden is None and combination is None:
-        prepared = query_in_part(state, relation, entities)
-    if prepared is None:
-        prepared = relation_query(
-            state, relation, entities, combination, hides=hidden is not None
-        )
+    prepared = relation_query(
+        state, relation, entities, combination, hides=hidden is not None
+    )
     score, better, equal, earlier = kernels.standings(
         prepared.kernel,
         entities,
@@ -203,21 +191,16 @@ def scores_of_targets(
         query = (relation, entities)
         return standings(state, query, one_each, nothing, hidden=hidden).score
 
+    if not len(targets):
+        return np.empty(0)
     asked, query_of_target = np.unique(entities, return_inverse=True)
     order = np.lexsort((targets, query_of_target))
     offsets = np.searchsorted(query_of_target[order], np.arange(len(asked) + 1))
+    nothing = (np.zeros(len(asked) + 1, dtype=np.int64), ids())
+    query = (relation, asked)
+    found = standings(state, query, (offsets, targets[order]), nothing)
     scores = np.empty(len(targets))
-    start = 0
-    while start < len(asked):
-        # Of a relation that is not counted yet, what a few entities need is counted.
-        is_counted = relation in state.statistics.counted
-        end = len(asked) if is_counted else min(start + FEW_ENTITIES, len(asked))
-        rows = order[offsets[start] : offsets[end]]
-        wanted = (offsets[start : end + 1] - offsets[start], targets[rows])
-        nothing = (np.zeros(end - start + 1, dtype=np.int64), ids())
-        query = (relation, asked[start:end])
-        scores[rows] = standings(state, query, wanted, nothing).score
-        start = end
+    scores[order] = found.score
     return scores
 
 
@@ -296,74 +279,25 @@ def relation_query(
         return RelationQuery(lists, kernel, list_of_each)
 
     leave_one_out = hides and leaves_one_out(state.settings)
-
-    def prepared() -> PreparedLists:
-        chosen = combination or state.settings.combined
-        lists = shared_list(
-            state, relation, chosen.longest, leave_one_out=leave_one_out
-        )
-        return lists, _prepared(state, relation, lists, chosen)
-
-    if combination is not None:
-        shared = prepared()
-    elif leave_one_out:
-        shared = state.derived(("relation query for leave-one-out", relation), prepared)
+    if combination is None:
+        shared = _shared_lists(state, relation, leave_one_out)
     else:
-        shared = state.derived(("relation query", relation), prepared)
+        shared = _combined_lists(state, relation, leave_one_out, combination)
     return RelationQuery.of_one_list(shared, len(entities))
 
 
-def query_in_part(state: State, relation: int, entities: Ids) -> RelationQuery | None:
-    """What to walk for a few queries, while not all path types of the relation are counted.
-
-    None if the whole list is to be walked instead.
-
-    The list has every path type that leads anywhere from these entities, and perhaps others. The
-    answers are those of the whole list, unless walking that would exceed the budget. All that the
-    whole list looks at besides are edges of the entity asked about: from there on, path types that
-    are not in this list lead nowhere. So half of the budget is set aside for these edges. If the
-    other half does not suffice, the answers are not exact: then the whole list is to be asked.
-    """
-    settings = state.settings
-    if settings.neighbours is not None or not len(entities):
-        return None
-    counts = state.statistics.around(relation, entities)
-    is_counted_whole = relation in state.statistics.counted
-    if is_counted_whole:
-        return None
-
-    half_of_budget = settings.budget // 2
-    known_entities = entities[entities != UNKNOWN]
-    most_edges = state.graph.degrees()[known_entities].max(initial=0)
-    if most_edges > half_of_budget:
-        return None
-
-    def prepared() -> PreparedLists:
-        combination = settings.combined
-        weights = _right_weights(counts, settings)
-        lists = _best_of_all(state, relation, combination.longest, counts, weights)
-        return lists, _prepared(state, relation, lists, combination, half_of_budget)
-
-    shared = state.derived_lately(
-        counts, ("relation query in part", relation), prepared
-    )
-    return RelationQuery.of_one_list(shared, len(entities))
+@PerState
+def _shared_lists(state: State, relation: int, leave_one_out: bool) -> PreparedLists:
+    """The list that all queries walk."""
+    return _combined_lists(state, relation, leave_one_out, state.settings.combined)
 
 
-def query_for_evidence(state: State, query: Query, hidden: int) -> RelationQuery:
-    """What to walk to gather the evidence for answers of one query.
-
-    hidden  a known answer to be treated as unknown, or -1
-    """
-    entity = ids([query.entity])
-    hides = hidden != UNKNOWN
-    if not hides:
-        query_of_part = query_in_part(state, query.relation, entity)
-        if query_of_part is not None:
-            (found,) = _walked(state, query_of_part, entity, top=ALL)
-            if found.exact:
-                return query_of_part
-    return relation_query(state, query.relation, entity, hides=hides)
+def _combined_lists(
+    state: State, relation: int, leave_one_out: bool, combination: Combination
+) -> PreparedLists:
+    list_for = list_for_leave_one_out if leave_one_out else _list_of_everyone
+    lists = list_for(state, relation, combination.longest)
+    return lists, _prepared(state, relation, lists, combination)
 
 
 def leaves_one_out(settings: Settings) -> bool:
@@ -375,25 +309,14 @@ def leaves_one_out(settings: Settings) -> bool:
     return settings.neighbours is None and settings.weight == "right"
 
 
-def prepare(state: State, relation: int, entities: Ids) -> bool:
-    """Make in advance what questions about these entities need.
-
-    Returns whether that is what all questions about the relation need: it always is if there are no
-    entities, or many, and in a graph that is not large (see `PathStatistics.around`).
-    """
-    query_of_part = query_in_part(state, relation, entities)
-    if query_of_part is not None:
-        results = _walked(state, query_of_part, entities, top=1)
-        if all(found.exact for found in results):
-            return False
+def prepare(state: State, relation: int) -> None:
+    """Make in advance what all questions about a relation need."""
     relation_query(state, relation, ids())
-    return True
 
 
-def is_prepared(state: State, relation: int, entities: Ids) -> bool:
-    """Whether everything is made that questions about these entities need."""
-    is_prepared_whole = state.has_derived(("relation query", relation))
-    return is_prepared_whole or state.statistics.is_counted_around(relation, entities)
+def is_prepared(state: State, relation: int) -> bool:
+    """Whether everything is made that questions about a relation need."""
+    return _shared_lists.is_cached(state, relation, False)
 
 
 def query_options(settings: Settings, combination: Combination) -> kernels.QueryOptions:
@@ -423,38 +346,12 @@ def _prepared(
     relation: int,
     lists: WalkLists,
     combination: Combination,
-    budget: int | None = None,
 ) -> kernels.RelationQuery:
-    """The form of lists in the kernels.
-
-    budget  how many edges a query may look at; by default, as the settings say
-    """
+    """The form of lists in the kernels."""
     ranks = state.graph.entities.ranks()
     options = query_options(state.settings, combination)
-    if budget is not None:
-        options.budget = budget
     return kernels.RelationQuery(
         state.graph.kernel, relation, lists.arrays, options, ranks, lists.fewer
-    )
-
-
-def shared_list(
-    state: State, relation: int, longest: int, *, leave_one_out: bool
-) -> WalkLists:
-    """The list that all queries walk, cached in the state.
-
-    longest        the largest number of steps of a path type
-    leave_one_out  whether it also has the weights that leave-one-out needs
-    """
-    of_everyone = state.derived(
-        ("walk list", relation, longest),
-        lambda: _list_of_everyone(state, relation, longest),
-    )
-    if not leave_one_out:
-        return of_everyone
-    return state.derived(
-        ("walk list for leave-one-out", relation, longest),
-        lambda: _with_fewer(state, relation, of_everyone),
     )
 
 
@@ -463,36 +360,50 @@ def _list_of_everyone(state: State, relation: int, longest: int) -> WalkLists:
 
     longest  the largest number of steps of a path type
     """
-    counts = state.statistics.everyone(relation)
-
-    def by_right_ends() -> WalkLists:
-        weights = _right_weights(counts, state.settings)
-        return _best_of_all(state, relation, longest, counts, weights)
-
     if state.settings.weight == "right":
-        return state.derived_from(
-            counts, ("walk list", relation, longest), by_right_ends
-        )
+        counts = state.statistics.everyone(relation)
+        return _list_by_right_ends(state, counts, relation, longest)
     cluster_counts = state.statistics.clustered(relation)
-    weights = prior_times_precision(cluster_counts, EVERYONE, counts.types)
-    return _best_of_all(state, relation, longest, counts, SlotWeights.of_both(weights))
+    return _list_by_prior(state, cluster_counts, relation, longest)
+
+
+@PerState
+def list_for_leave_one_out(state: State, relation: int, longest: int) -> WalkLists:
+    """The list of everyone, with the weights that leave-one-out needs."""
+    lists = _list_of_everyone(state, relation, longest)
+    open_end, taken_end = with_one_fewer(state.statistics.everyone(relation))
+    if_open = _right_weights(open_end, state.settings).at(lists.walked)
+    if_taken = _right_weights(taken_end, state.settings).at(lists.walked)
+    return replace(lists, fewer=(if_open, if_taken))
+
+
+@PerSource
+def _list_by_right_ends(
+    state: State, counts: PathCounts, relation: int, longest: int
+) -> WalkLists:
+    weights = _right_weights(counts, state.settings)
+    return _best_of_all(state, relation, longest, counts.types, weights)
+
+
+@PerSource
+def _list_by_prior(
+    state: State, counts: ClusterCounts, relation: int, longest: int
+) -> WalkLists:
+    types = counts.types[counts.of(EVERYONE)]
+    weights = SlotWeights.of_both(prior_times_precision(counts, EVERYONE, types))
+    return _best_of_all(state, relation, longest, types, weights)
 
 
 def _best_of_all(
-    state: State, relation: int, longest: int, counts: PathCounts, weights: SlotWeights
+    state: State, relation: int, longest: int, types: Counts, weights: SlotWeights
 ) -> WalkLists:
     """The path types that are worth anything, best first, as a single list.
 
     longest  the largest number of steps of a path type
-    weights  (types,) each  what the path types of `counts` are worth
+    weights  (types,) each  what the path types are worth
     """
-    types = counts.types
     max_length = state.settings.max_length
-    places_by_name = state.derived_from(
-        types,
-        ("name order", relation),
-        lambda: name_order(state.graph, types, max_length),
-    )
+    places_by_name = name_order(state.graph, types, max_length)
     best = weights.larger
     order = np.lexsort((places_by_name, -best))
     is_walked = (best > 0) & (types != single_step(relation))
@@ -501,14 +412,6 @@ def _best_of_all(
     walked = order[is_walked[order]].astype(np.int32)
     offsets = np.array([0, len(walked)])
     return WalkLists(types, offsets, walked, weights.at(walked))
-
-
-def _with_fewer(state: State, relation: int, lists: WalkLists) -> WalkLists:
-    """The list of everyone, with the weights that leave-one-out needs."""
-    open_end, taken_end = with_one_fewer(state.statistics.everyone(relation))
-    if_open = _right_weights(open_end, state.settings).at(lists.walked)
-    if_taken = _right_weights(taken_end, state.settings).at(lists.walked)
-    return replace(lists, fewer=(if_open, if_taken))
 
 
 def _right_weights(counts: PathCounts, settings: Settings) -> SlotWeights:

@@ -10,6 +10,7 @@ from casegraph.answering.arguments import (
     checked_text,
     several_of,
 )
+from casegraph.answering.cache import PerState
 from casegraph.answering.query import UNKNOWN
 from casegraph.errors import CasegraphError, InvalidSettings, UnknownName
 from casegraph.graph.directions import backward, forward
@@ -108,13 +109,10 @@ def names_and_labels(state: State) -> list[str]:
     return [*state.graph.entities.names, *labels]
 
 
+@PerState
 def search_text(state: State) -> SearchText:
     """The searchable names and labels of a state, made once."""
-
-    def text() -> SearchText:
-        return SearchText(state.graph, state.descriptions)
-
-    return state.derived("search", text)
+    return SearchText(state.graph, state.descriptions)
 
 
 def _ids_of(state: State, names: Iterable[str]) -> Iterator[int | None]:
@@ -124,8 +122,6 @@ def _ids_of(state: State, names: Iterable[str]) -> Iterator[int | None]:
         yield state.graph.entities.find(name)
 
 
+@PerState
 def _entities_of_type(state: State, of_type: str) -> list[str]:
-    def found() -> list[str]:
-        return entities_of_type(state.graph, state.descriptions, of_type)
-
-    return state.derived(("entities of type", of_type), found)
+    return entities_of_type(state.graph, state.descriptions, of_type)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from threading import Lock
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -22,21 +22,20 @@ from casegraph.graph.arrays import Ids, ids
 from casegraph.graph.descriptions import NO_DESCRIPTIONS, Description, Descriptions
 from casegraph.graph.digest import digest
 from casegraph.similarity.clusters.assignment import Clusters, depends_on_history
-from casegraph.similarity.profiles import NONE, Profiles
+from casegraph.similarity.profiles import Profiles, reshaped_entities
 from casegraph.statistics.backlog import MAX_CHANGED_FACTS
 from casegraph.statistics.incremental import ChangedHits
 from casegraph.statistics.path_types import has_room
 from casegraph.statistics.statistics import PathStatistics
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable
+    from collections.abc import Hashable, Iterable
 
     from casegraph.graph.change import Change
     from casegraph.graph.graph import Graph
     from casegraph.settings import Settings
 
 Retracted = tuple[str, str, str] | str  # a fact, or an entity: all its facts
-T = TypeVar("T")
 MAX_UNUSED_NAMES = 64  # names without facts; dropping fewer is not worth it
 
 
@@ -99,6 +98,8 @@ class LazyProfiles:
     def __init__(self, graph: Graph, known: Profiles | None = None) -> None:
         self._graph = graph
         self._known = known
+        self._earlier: Profiles | None = None
+        self._changed = ids()  # entities whose edges changed since
         self._making = Lock()
 
     def __call__(self) -> Profiles:
@@ -106,20 +107,28 @@ class LazyProfiles:
         if self._known is None:
             with self._making:
                 if self._known is None:
-                    self._known = Profiles.of_graph(self._graph)
+                    self._known = self._made()
+                    self._earlier = None
         return self._known
 
-    def is_without_facts(self, entity: int) -> bool:
-        """Whether an entity is neither head nor tail of a fact."""
-        if self._known is None:
-            return not self._graph.has_facts(entity)
-        return self._known.of(entity) == NONE
+    def after(self, change: Change, graph: Graph) -> LazyProfiles:
+        """The profiles of the graph after a change."""
+        later = LazyProfiles(graph)
+        # Read in this order, since another thread may be making the profiles.
+        earlier, changed = self._earlier, self._changed
+        if self._known is not None:
+            later._earlier, later._changed = self._known, change.entities
+        elif earlier is not None:
+            later._earlier = earlier
+            later._changed = np.union1d(changed, change.entities)
+        return later
 
-    def used_entities(self) -> int:
-        """How many entities have facts."""
-        if self._known is None:
-            return self._graph.entities_with_facts()
-        return int(np.count_nonzero(self._known.each() != NONE))
+    def _made(self) -> Profiles:
+        if self._earlier is None:
+            return Profiles.of_graph(self._graph)
+        profiles = self._earlier.copy()
+        profiles.refresh(self._graph, self._changed)
+        return profiles
 
 
 class LazyClusters:
@@ -158,6 +167,8 @@ class State:
 
     sequence      how many updates led to it
     descriptions  labels and types of entities; no answer depends on them
+    cache         what functions of `answering.cache` have derived from it
+    shared_cache  the same, shared by the states that follow each other
     """
 
     descriptions: Descriptions = NO_DESCRIPTIONS
@@ -179,9 +190,8 @@ class State:
         self.sequence = sequence
         self.workspaces = kernels.Workspaces()
         self._clusters = clusters
-        self._derived: dict[Hashable, object] = {}
-        self._derived_from: dict[Hashable, tuple[object, object]] = {}
-        self._derived_lately: dict[Hashable, tuple[object, object]] = {}
+        self.cache: dict[Hashable, object] = {}
+        self.shared_cache: dict[Hashable, tuple[object, object]] = {}
 
     @classmethod
     def of(
@@ -206,8 +216,7 @@ class State:
 
     def is_without_facts(self, entity: int) -> bool:
         """Whether an entity is neither head nor tail of a fact."""
-        all_have_facts = self.living == len(self.graph.entities)
-        return not all_have_facts and self._profiles.is_without_facts(entity)
+        return not self.graph.has_facts(entity)
 
     @property
     def clusters(self) -> Clusters:
@@ -218,38 +227,6 @@ class State:
     def digest(self) -> str:
         """A digest of the facts and the settings, the same on any machine."""
         return digest(self.graph, self.settings)
-
-    @cached_property
-    def living(self) -> int:
-        """How many entities have facts."""
-        return self._profiles.used_entities()
-
-    def derived(self, key: Hashable, make: Callable[[], T]) -> T:
-        """A value that `make` derives from this state, cached under a key.
-
-        Threads that ask for it at the same time may each compute it.
-        """
-        if key not in self._derived:
-            self._derived[key] = make()
-        return self._derived[key]  # type: ignore[return-value]
-
-    def has_derived(self, key: Hashable) -> bool:
-        """Whether a value is cached under a key."""
-        return key in self._derived
-
-    def derived_from(self, source: object, key: Hashable, make: Callable[[], T]) -> T:
-        """A value that `make` derives from `source` alone, cached under a key.
-
-        States that follow each other share this cache: most updates leave most counts as they are.
-        """
-        return _derived(self._derived_from, source, key, make)
-
-    def derived_lately(self, source: object, key: Hashable, make: Callable[[], T]) -> T:
-        """A value that `make` derives from this state and `source`, cached under a key.
-
-        It replaces the one that was derived from another source.
-        """
-        return _derived(self._derived_lately, source, key, make)
 
     def answering_by(self, settings: Settings) -> State:
         """The state of the same graph with other settings.
@@ -273,7 +250,7 @@ class State:
         """Whether names without facts outnumber the others."""
         graph = self.graph
         return (
-            len(graph.entities) > 2 * self.living + MAX_UNUSED_NAMES
+            len(graph.entities) > 2 * graph.entities_with_facts() + MAX_UNUSED_NAMES
             or len(graph.relations)
             > 2 * len(graph.relations_in_use()) + MAX_UNUSED_NAMES
         )
@@ -296,7 +273,7 @@ class State:
         if sequence is None:
             sequence = self.sequence
         same = State(self.statistics, self._profiles, self._clusters, sequence)
-        same._derived_from = self._derived_from
+        same.shared_cache = self.shared_cache
         same.workspaces = self.workspaces
         same.descriptions = descriptions
         return same
@@ -353,13 +330,15 @@ class State:
             return Step(self, change, self.graph, unchanged)
 
         # (a) representations of entities
-        profiles, reshaped = self._profiles_after(change, graph)
+        clusters_before = self.clusters if depends_on_history(self.settings) else None
+        profiles = self._profiles.after(change, graph)
+        reshaped = reshaped_entities(self.graph, graph, change.entities)
 
         # (b) clusters
         clusters = None
         moved = ids()
-        if depends_on_history(self.settings):
-            clusters, moved = self.clusters.after(graph, profiles(), reshaped)
+        if clusters_before is not None:
+            clusters, moved = clusters_before.after(graph, profiles(), reshaped)
         lazy_clusters = LazyClusters(graph, profiles, self.settings, clusters)
 
         # (c) counts
@@ -393,32 +372,10 @@ class State:
             if statistics is None:
                 statistics = PathStatistics(graph, lazy_clusters.of_each, self.settings)
             later = State(statistics, profiles, lazy_clusters, sequence)
-            later._derived_from = self._derived_from
+            later.shared_cache = self.shared_cache
             later.workspaces = self.workspaces.of_another_state()
         later.descriptions = self.descriptions
         return Step(later, change, graph, update)
-
-    def _profiles_after(self, change: Change, graph: Graph) -> tuple[LazyProfiles, Ids]:
-        """The profiles after a change, and the entities whose profile changed."""
-        if not len(self.graph):  # every entity of the change gets its first profile
-            return LazyProfiles(graph), change.entities
-        profiles = self.profiles.copy()
-        reshaped = profiles.refresh(graph, change.entities)
-        return LazyProfiles(graph, profiles), reshaped
-
-
-def _derived(
-    cache: dict[Hashable, tuple[object, object]],
-    source: object,
-    key: Hashable,
-    make: Callable[[], T],
-) -> T:
-    """The value in a cache, if it was derived from this very source; else a new one."""
-    known_source, value = cache.get(key, (None, None))
-    if known_source is not source:
-        value = make()
-        cache[key] = (source, value)
-    return value  # type: ignore[return-value]
 
 
 def _compacted(

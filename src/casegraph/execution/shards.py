@@ -26,6 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from casegraph.answering.cache import PerState
 from casegraph.answering.state import State
 from casegraph.errors import CasegraphError, InvalidSettings
 from casegraph.graph.arrays import Counts, Ids, ids, joined, rows_with
@@ -34,7 +35,7 @@ from casegraph.graph.graph import Graph
 from casegraph.running import Show, quiet
 from casegraph.statistics.counts import (
     BY_ITSELF,
-    MOST_STEPS,
+    MAX_STEPS,
     Counting,
     Hits,
     PathCounts,
@@ -42,6 +43,7 @@ from casegraph.statistics.counts import (
 )
 from casegraph.statistics.own_hits import is_large
 from casegraph.statistics.path_types import renumbered
+from casegraph.statistics.reach_plan import ReachPlan
 from casegraph.storage.count_columns import COUNT_COLUMNS, REACH_COLUMNS, TYPES
 
 WAYS = "ways"  # beside the columns of counts: how those of each row were found
@@ -132,8 +134,8 @@ def count_hits(state: State, shard: Shard, show: Show = quiet) -> Part:
     entities = shard.share(graph, having(graph, all_relations))
     counting = Counting(graph, state.settings, show)
     # In a large graph, the limit of work holds for each relation and is applied at the end.
-    most_work = MOST_STEPS if is_large(graph) else None
-    found = counting.cycles(entities, most_work)
+    max_work = MAX_STEPS if is_large(graph) else None
+    found = counting.cycles(entities, max_work)
     rows = _Rows(found.relations, found.types, {"hits": found.hits})
     return _part(state, shard, counted=[], extent=found.work, rows=rows)
 
@@ -158,18 +160,15 @@ def count_reach(
     shard, relations = task
     graph = state.graph
     statistics = state.statistics
-    # The same for all shards, of which a process counts several.
-    plan = state.derived(
-        ("reach plan", *relations), lambda: statistics.reach_plan(relations)
-    )
+    plan = _reach_plan(state, tuple(sorted(relations)))
     entities = shard.share(graph, plan.starts)
-    found = statistics.reach_of(plan, entities, show)
+    found = plan.counts(Counting(graph, state.settings, show), entities)
 
     counts = []
     for relation in range(graph.directions):
         of_relation = found.get(relation)
         if of_relation is None:
-            of_relation = PathCounts.of_hits(*statistics.hits_of(relation))
+            of_relation = PathCounts.from_hits(*statistics.hits_of(relation))
         counts.append(of_relation)
 
     row_counts = [len(of_relation.types) for of_relation in counts]
@@ -183,6 +182,13 @@ def count_reach(
     extent = np.array([statistics.longest, statistics.headroom])
     rows = _Rows(relation_of_row, types, columns)
     return _part(state, shard, counted=relations, extent=extent, rows=rows)
+
+
+@PerState
+def _reach_plan(state: State, relations: tuple[int, ...]) -> ReachPlan:
+    """The same for all shards, of which a process counts several."""
+    hits = {relation: state.statistics.hits_of(relation) for relation in relations}
+    return ReachPlan.from_hits(hits, Counting(state.graph, state.settings))
 
 
 def merged(parts: Iterable[Part]) -> Part:

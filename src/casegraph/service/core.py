@@ -18,7 +18,6 @@ from typing import TypeVar
 
 from casegraph.casebase import CaseBase
 from casegraph.errors import CasegraphError
-from casegraph.graph.arrays import Ids, ids
 from casegraph.graph.descriptions import Description
 from casegraph.graph.facts import Fact
 from casegraph.kernels import StopFlag
@@ -40,7 +39,7 @@ from casegraph.service.models import Job, Question, Update, Updated
 from casegraph.service.problems import Refused
 from casegraph.service.snapshots import Snapshots
 from casegraph.service.turns import Durations, Turns
-from casegraph.service.views.asking import entities_asked
+from casegraph.service.views.asking import directions_asked
 from casegraph.service.views.changing import updated
 from casegraph.service.writing import Writer
 from casegraph.storage.store.store import CaseStore, PlannedUpdate
@@ -149,8 +148,8 @@ class Service:
         cases = self.snapshots.now()
 
         async def count_and_work() -> T:
-            for direction, entities in entities_asked(cases, about).items():
-                await self._counts.made(cases.state, direction, entities)
+            for direction in directions_asked(cases, about):
+                await self._counts.made(cases.state, direction)
             return await self._in_thread(lambda: work(cases), slow=slow)
 
         return await self._in_time(count_and_work(), slow=slow)
@@ -165,8 +164,7 @@ class Service:
         """
         async with self._turns.turn():
             cases = self.snapshots.now()
-            asked = entities_asked(cases, [question])
-            direction, entities = next(iter(asked.items()), (None, ids()))
+            direction = next(iter(directions_asked(cases, [question])), None)
 
             def timed(cases: CaseBase) -> T:
                 with self._durations.measured(direction):
@@ -176,16 +174,16 @@ class Service:
             if (
                 is_current
                 and direction is not None
-                and self._is_quick(cases, direction, entities)
+                and self._is_quick(cases, direction)
             ):
                 return timed(cases)
         return await self.read_at(as_of, timed, about=[question])
 
-    def _is_quick(self, cases: CaseBase, direction: int, entities: Ids) -> bool:
+    def _is_quick(self, cases: CaseBase, direction: int) -> bool:
         """Whether a question (entity, direction, ?) can be answered at once."""
         if not self._durations.is_quick(direction):
             return False
-        return self._counts.are_made(cases.state, direction, entities)
+        return self._counts.are_made(cases.state, direction)
 
     async def _in_time(self, work: Awaitable[T], *, slow: bool) -> T:
         """The result of some work; `Refused` if it takes too long."""

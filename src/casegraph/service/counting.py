@@ -1,14 +1,12 @@
 """
 What questions need is counted once for each state, in a thread of its own.
 
-An update leaves counts out of date. Those of relations that were asked about recently are made
-while the update is written to disk, before questions are answered from it (`ahead`); those of other
-relations when the next question needs them. All questions about a relation wait for its counts
-together, without blocking a thread: questions about other relations are answered meanwhile. In a
-large graph, a question needs a part of the counts, depending on the entities that it is about; if
-those that were made for another question do not suffice, more are made. If nobody waits any more,
-counting that has begun is finished, since the next question needs it; counting that has not begun
-is cancelled.
+An update leaves counts out of date. Those of recently queried relations are made while the update
+is written to disk, before questions are answered from it (`ahead`); those of other relations when
+the next question needs them. All questions about a relation wait for its counts together, without
+blocking a thread: questions about other relations are answered meanwhile. Counting that has begun
+is finished even if nobody waits any more, since the next question needs it; counting that has not
+begun is cancelled.
 """
 
 import asyncio
@@ -20,7 +18,6 @@ from weakref import ref
 
 from casegraph.answering.query import is_prepared, prepare
 from casegraph.answering.state import State
-from casegraph.graph.arrays import Ids, ids
 from casegraph.kernels import StopFlag
 from casegraph.running import stopped_by
 
@@ -40,26 +37,23 @@ class Counts:
         self._demand: dict[int, float] = {}
         self._is_over = StopFlag()
 
-    async def made(self, state: State, direction: int, entities: Ids) -> None:
-        """Return when questions (entity, direction, ?) have all counts that they need.
+    async def made(self, state: State, direction: int) -> None:
+        """Return when all counts are made that questions (entity, direction, ?) need.
 
         If they cannot be made, the questions find out why.
         """
-        if self.are_made(state, direction, entities):
+        if self.are_made(state, direction):
             return
-        while True:
-            count = self._newest.get(direction)
-            if count is None or not count.may_suffice(state):
-                count = Count(self, state, direction, entities)
-                self._newest[direction] = count
-            await count.wait()
-            if count.is_whole or is_prepared(state, direction, entities):
-                return
+        count = self._newest.get(direction)
+        if count is None or not count.is_of(state):
+            count = Count(self, state, direction)
+            self._newest[direction] = count
+        await count.wait()
 
-    def are_made(self, state: State, direction: int, entities: Ids) -> bool:
-        """Whether questions (entity, direction, ?) have all counts that they need."""
+    def are_made(self, state: State, direction: int) -> bool:
+        """Whether all counts are made that questions (entity, direction, ?) need."""
         self._demand[direction] = self._demand.get(direction, 0.0) + 1
-        return is_prepared(state, direction, entities)
+        return is_prepared(state, direction)
 
     def in_demand(self) -> list[int]:
         """The directions that were asked about recently, the most frequent first."""
@@ -79,7 +73,7 @@ class Counts:
         def work() -> None:
             for direction in directions:
                 if monotonic() < end:
-                    self._count(state, direction, entities=ids())
+                    self._count(state, direction)
 
         counting = self._ahead.submit(work)
         try:
@@ -87,11 +81,9 @@ class Counts:
         finally:
             wait([counting], timeout=end - monotonic())
 
-    def _count(self, state: State, direction: int, entities: Ids) -> bool:
-        """Whether everything was made that questions about a direction need, as far as possible."""
+    def _count(self, state: State, direction: int) -> None:
         with suppress(Exception), stopped_by(self._is_over):  # the question finds out
-            return prepare(state, direction, entities)
-        return True
+            prepare(state, direction)
 
     def close(self) -> None:
         """Stop counting."""
@@ -99,44 +91,29 @@ class Counts:
         for thread in (self._thread, self._ahead):
             thread.shutdown(wait=False, cancel_futures=True)
 
-    async def make(
-        self, count: "Count", state: State, direction: int, entities: Ids
-    ) -> None:
-        """Make the counts that questions (entity, direction, ?) need."""
+    async def make(self, count: "Count", state: State, direction: int) -> None:
+        """Make the counts of a relation."""
 
         def work() -> None:
             count.is_begun = True
-            count.is_whole = self._count(state, direction, entities)
+            self._count(state, direction)
 
-        try:
+        with suppress(RuntimeError):  # the service ends
             await asyncio.get_running_loop().run_in_executor(self._thread, work)
-        except RuntimeError:  # the service ends
-            count.is_whole = True
 
 
 class Count:
-    """Counts of a relation in one state, while they are made and afterwards.
+    """Counts of a relation in one state, while they are made and afterwards."""
 
-    is_whole  whether all questions about the relation can be answered, not only those about some
-              entities; or will never be
-    """
-
-    def __init__(
-        self, counts: Counts, state: State, direction: int, entities: Ids
-    ) -> None:
+    def __init__(self, counts: Counts, state: State, direction: int) -> None:
         self.is_begun = False
-        self.is_whole = False
         self._state = ref(state)
         self._waiting = 0
-        making = counts.make(self, state, direction, entities)
-        self._making = asyncio.ensure_future(making)
+        self._making = asyncio.ensure_future(counts.make(self, state, direction))
 
-    def may_suffice(self, state: State) -> bool:
-        """Whether it pays to wait for these counts of a state: they were not left out, and are not
-        already made and too few.
-        """
-        is_of_state = self._state() is state and not self._making.cancelled()
-        return is_of_state and (self.is_whole or not self._making.done())
+    def is_of(self, state: State) -> bool:
+        """Whether these are counts of a state, and were not cancelled."""
+        return self._state() is state and not self._making.cancelled()
 
     async def wait(self) -> None:
         """Return when they are made."""

@@ -63,7 +63,7 @@ class Profiles:
         other._profile_of = self._profile_of.copy()
         return other
 
-    def living(self) -> Iterator[int]:
+    def nonempty(self) -> Iterator[int]:
         """The profiles that have members, in the order of their ids."""
         return (
             profile for profile, members in enumerate(self._members) if len(members)
@@ -126,17 +126,15 @@ class Profiles:
             self._index = _RelationIndex.of(self._relations)
         return self._index
 
-    def refresh(self, graph: Graph, entities: Ids) -> Ids:
+    def refresh(self, graph: Graph, entities: Ids) -> None:
         """Bring the profiles of entities up to date with the graph.
 
         entities  (k,)  entities whose edges may have changed, sorted
-
-        Returns the entities whose profile changed, sorted.
         """
         with paused_garbage_collection():  # there may be as many profiles as entities
-            return self._refresh(graph, entities)
+            self._refresh(graph, entities)
 
-    def _refresh(self, graph: Graph, entities: Ids) -> Ids:
+    def _refresh(self, graph: Graph, entities: Ids) -> None:
         self._index = None
         new_entities = len(graph.entities) - len(self._profile_of)
         no_profiles = np.full(new_entities, NONE, dtype=np.int32)
@@ -144,7 +142,7 @@ class Profiles:
 
         before = self._profile_of[entities]
         offsets, relations = kernels.profiles(graph.kernel, entities)
-        after = self._find_or_create(offsets, relations)
+        after = self._find_or_create(_rows_of_bytes(offsets, relations))
         self._profile_of[entities] = after
 
         is_reshaped = before != after
@@ -154,8 +152,6 @@ class Profiles:
             self._join(profile, joining)
         for profile, leaving in _grouped(entities[is_leaving], before[is_leaving]):
             self._leave(profile, leaving)
-        reshaped: Ids = entities[is_reshaped]
-        return reshaped
 
     def _leave(self, profile: int, entities: Ids) -> None:
         members = self._members[profile]
@@ -174,17 +170,10 @@ class Profiles:
         else:
             self._members[profile] = entities
 
-    def _find_or_create(self, offsets: Counts, relations: Ids) -> Ids:
-        """The profile of each row of relations; an empty row has `NONE`.
-
-        offsets    (rows + 1,)  where the relations of each row begin
-        relations               the relations of each row, sorted
-        """
+    def _find_or_create(self, relations_of_each: list[bytes]) -> Ids:
+        """The profile of each entity, by its relations; `NONE` without any."""
         found: list[int] = []
-        content = relations.tobytes()
-        byte_offsets = offsets * ID_BYTES
-        for start, end in pairwise(byte_offsets.tolist()):
-            key = content[start:end]
+        for key in relations_of_each:
             profile = self._ids.get(key) if key else NONE
             if profile is None:
                 profile = self._create(key)
@@ -201,6 +190,37 @@ class Profiles:
             self._members.append(NO_MEMBERS)
         self._ids[key] = profile
         return profile
+
+
+def reshaped_entities(before: Graph, after: Graph, entities: Ids) -> Ids:
+    """The entities that have other relations than on an earlier graph, sorted.
+
+    entities  (k,)  entities whose edges changed, sorted
+    """
+    if not len(before):
+        return entities
+    known = entities[entities < before.kernel.entities]
+    relations_before = _relations_of_each(before, known)
+    relations_before += [NO_RELATIONS] * (len(entities) - len(known))
+    relations_after = _relations_of_each(after, entities)
+    is_reshaped = [
+        one != other
+        for one, other in zip(relations_before, relations_after, strict=True)
+    ]
+    return entities[np.array(is_reshaped, dtype=np.bool)]
+
+
+def _relations_of_each(graph: Graph, entities: Ids) -> list[bytes]:
+    """The relations of each entity, as bytes."""
+    offsets, relations = kernels.profiles(graph.kernel, entities)
+    return _rows_of_bytes(offsets, relations)
+
+
+def _rows_of_bytes(offsets: Counts, relations: Ids) -> list[bytes]:
+    """Each row of relations, as bytes; row i is between offsets i and i + 1."""
+    content = relations.tobytes()
+    byte_offsets = pairwise((offsets * ID_BYTES).tolist())
+    return [content[start:end] for start, end in byte_offsets]
 
 
 class _RelationIndex(NamedTuple):

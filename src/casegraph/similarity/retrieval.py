@@ -24,7 +24,7 @@ def contextual_entities(profiles: Profiles, graph: Graph, query: Query, k: int) 
 
 def similar_entities(profiles: Profiles, graph: Graph, entity: int, k: int) -> Ids:
     """The `k` entities most similar to an entity, best first, without the entity itself."""
-    all_profiles = ids(profiles.living())
+    all_profiles = ids(profiles.nonempty())
     return _nearest_others(profiles, graph, entity, all_profiles, k)
 
 

@@ -19,7 +19,7 @@ too many steps, the entities from which a path type fans out most are skipped fo
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -34,10 +34,11 @@ from casegraph.statistics.path_types import lengths, single_step, steps
 from casegraph.statistics.sums import columns_joined, grouped
 
 T = TypeVar("T")
+TypeHits = tuple[Counts, Counts]  # path types, and how often each leads to an answer
 
 # Pairs of a relation and a path type of one length; more would fill the memory.
-MOST_TYPES = 1 << 22
-MOST_HALVES = 1 << 25  # paths from one entity that are held in memory
+MAX_TYPES = 1 << 22
+MAX_HALVES = 1 << 25  # paths from one entity that are held in memory
 # Stands for a number that exceeds its limit, or 64 bits.
 TOO_MANY = np.iinfo(np.int64).max
 UNLIMITED = np.iinfo(np.int64).max
@@ -52,7 +53,7 @@ MANY_ENTITIES = 32  # from fewer entities, following paths one by one is always 
 COST_OF_PREVIEW = 4  # estimating the cost may itself use 1/4 of the budget
 # A sum of floating-point numbers, so that it is no less than its parts.
 ROUNDED_UP = 1 + 1e-9
-MOST_STEPS = 1 << 38  # cap of an estimate, so that sums over path types fit in 64 bits
+MAX_STEPS = 1 << 38  # cap of an estimate, so that sums over path types fit in 64 bits
 
 NO_LIMITS: Counts = np.empty(0, dtype=np.int64)
 
@@ -81,6 +82,11 @@ class Reach(NamedTuple):
         """The rows of some of the path types."""
         return Reach(*(column[rows] for column in self))
 
+    def plus(self, other: "Reach", sign: int) -> "Reach":
+        """The sum with another, or with sign -1 the difference."""
+        columns = zip(self, other, strict=True)
+        return Reach(*(own + sign * others for own, others in columns))
+
 
 @dataclass(frozen=True, slots=True)
 class PathCounts:
@@ -104,19 +110,18 @@ class PathCounts:
     left_out: Counts
 
     @classmethod
-    def of_hits(cls, types: Counts, hits: Counts) -> "PathCounts":
+    def from_hits(cls, types: Counts, hits: Counts) -> "PathCounts":
         """Path types of which only the hits are counted."""
         return cls(types, hits, *(np.zeros_like(hits) for _ in Reach._fields))
 
-    def put_reach(self, places: Counts | slice, reach: "Reach") -> None:
-        """Write what path types reach into the rows of these path types."""
+    def with_reach(self, places: Counts | slice, reach: "Reach") -> "PathCounts":
+        """The same counts, with what the path types in these rows reach."""
+        columns = {}
         for name, counts in reach._asdict().items():
-            getattr(self, name)[places] = counts
-
-    def add_reach(self, places: Counts, reach: "Reach", sign: int) -> None:
-        """Add it to what is in these rows; with sign -1, subtract it."""
-        for name, counts in reach._asdict().items():
-            getattr(self, name)[places] += sign * counts
+            column = getattr(self, name).copy()
+            column[places] = counts
+            columns[name] = column
+        return replace(self, **columns)
 
     def reach_of(self, places: Counts | slice) -> "Reach":
         """What the path types in these rows reach."""
@@ -166,7 +171,7 @@ class Hits:
         """
         length = lengths(self.types, max_length)
         kinds = np.bincount(length, minlength=max_length + 1)[1:]
-        incomplete = np.flatnonzero((self.work > most) | (kinds > MOST_TYPES))
+        incomplete = np.flatnonzero((self.work > most) | (kinds > MAX_TYPES))
         longest = int(incomplete[0]) if len(incomplete) else max_length
         is_kept = length <= longest
         kept = Hits(
@@ -238,10 +243,10 @@ class Counting:
         self.settings = settings
         self._show = show
 
-    def cycles(self, entities: Ids, most_work: int | None = None) -> Hits:
+    def cycles(self, entities: Ids, max_work: int | None = None) -> Hits:
         """The hits of everyone, as far as they come from the cycles that belong to these entities.
 
-        most_work  steps after which counting ends; by default as in the settings
+        max_work  steps after which counting ends; by default as in the settings
 
         A path from an entity to its answer and the edge between the two are a cycle. A cycle gives
         hits to every entity on it, so it is found only once: it belongs to the entity on it that
@@ -249,7 +254,7 @@ class Counting:
         """
         graph = self.graph
         ranks = graph.entities.ranks()
-        limit = (self.settings.counting if most_work is None else most_work, MOST_TYPES)
+        limit = (self.settings.counting if max_work is None else max_work, MAX_TYPES)
         columns = self._run(
             "counting paths to answers",
             len(entities),
@@ -364,7 +369,7 @@ class Counting:
         """
         if self.settings.weight != "right" or not len(entities) or not len(types):
             return Reach.nowhere(types)
-        # One for each type.
+        # The kernel takes a relation for each type.
         labels = np.broadcast_to(np.int32(relations), types.shape).copy()
         limits = NO_LIMITS if max_widths is None else max_widths
         ways = ALL_BY_THEMSELVES if ways is None else ways
@@ -492,7 +497,7 @@ class Counting:
         if is_affordable(shorter, graph.directions, all_walks):
             return True
 
-        # Not one after the other.
+        # Counting from many entities at once, instead of one after the other.
         if self._is_affordable_together(relation, types):
             return True
 
@@ -581,7 +586,7 @@ class Counting:
         # Assume the worst: every step follows every edge from every entity.
         heads = len(self.graph.edges(relation).heads)
         most_steps = STEPS_TO_FOLLOW * heads * self._edges_of(types)
-        cost = np.minimum(most_steps, MOST_STEPS)
+        cost = np.minimum(most_steps, MAX_STEPS)
         return _ReachCost(
             of_step=cost,
             visits_of_step=np.full_like(types, heads),

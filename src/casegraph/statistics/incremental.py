@@ -6,18 +6,16 @@ n + 1 edges. So a changed edge alters hits only through the cycles that it close
 A.4). These are found around the edge, and added or subtracted, one edge after the other.
 
 *Reached and right.* What an entity reaches by a path type changes only if a walk of this type from
-the entity crosses a changed edge, and then only as to the ends of such walks. From the edge, the
-kernel walks back to the starts or on to the ends, whichever is less work. Besides, `right` changes
-for the entities whose own answers changed, and the slot of an end opens or is taken when its first
-or second asker comes or goes. What these starts and ends contributed is counted on
-the graph before and subtracted, counted on the graph after and added.
+the entity crosses a changed edge, and then only the ends of these walks matter. From the edge, the
+kernel walks back to the starts or on to the ends, whichever is less work. In addition, `right`
+changes for the entities whose own answers changed, and the slot of an end opens or is taken when
+the number of its head entities changes between none, one and several. What these starts and ends
+contributed is counted on the graph before and subtracted, counted on the graph after and added.
 
-*Counts of clusters.* Hits are counted again for entities that moved to another cluster, or whose
-hits changed; tries for path types that follow a changed relation, and in clusters that changed. A
-caller compares this work (`ClusterChanges.work`) with that of counting from scratch.
+Counts in clusters follow in `cluster_updates`.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -29,19 +27,15 @@ from casegraph.graph.change import Change
 from casegraph.graph.directions import inverse, is_inverse, relation_of
 from casegraph.graph.edges import is_among, key
 from casegraph.graph.graph import Graph
-from casegraph.similarity.clusters.assignment import EVERYONE, with_newcomers
 from casegraph.statistics.counts import (
-    MOST_HALVES,
+    MAX_HALVES,
     TOO_MANY,
-    ClusterCounts,
     Counting,
     PathCounts,
+    TypeHits,
     in_use,
 )
-from casegraph.statistics.path_types import follows
 from casegraph.statistics.sums import columns_joined, grouped
-
-TypeHits = tuple[Counts, Counts]  # path types, and how often each leads to an answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +79,7 @@ def changed_hits(
     more_cycles = 0
     for edge, sign, graph in _edge_by_edge(before, after, change):
         relations, types, hits, on_cycles, found, _ = kernels.cycles_through(
-            graph.kernel, *edge, max_length, max_length, MOST_HALVES
+            graph.kernel, *edge, max_length, max_length, MAX_HALVES
         )
         if found == TOO_MANY:
             return ChangedHits.unknown(from_scratch=True)
@@ -131,7 +125,7 @@ def _by_relation(parts: list[tuple[Ids, Counts, Counts]]) -> dict[int, TypeHits]
         return {}
     relations, types, hits = columns_joined(parts)
     groups = grouped(relations)
-    # Nothing is before the first.
+    # The first piece is empty: no row is before the first group.
     _, *rows_of_groups = np.split(groups.order, groups.starts)
     labels = groups.keys(relations).tolist()
     return {
@@ -180,9 +174,8 @@ def updated_counts(
     if has_same_hits and not len(starts.entities) and not len(ends.entities):
         return before
 
-    counts = PathCounts.of_hits(types, hits)
     places_before = np.searchsorted(before.types, types[known])
-    counts.put_reach(known, before.reach_of(places_before))
+    reach = before.reach_of(places_before)
 
     heads = now.graph.edges(relation).heads
     affected_places = np.append(starts.places, ends.places)
@@ -193,16 +186,18 @@ def updated_counts(
     )
     from_scratch = np.concatenate([known[is_from_scratch], new])
     if len(from_scratch):
-        reach = now.reach(relation, types[from_scratch], heads)
-        counts.put_reach(from_scratch, reach)
         starts = starts.without(is_from_scratch)
         ends = ends.without(is_from_scratch)
-
     then = Counting(outdated.graph, now.settings)
     for counting, sign in ((then, -1), (now, 1)):
-        reach = counting.reach_around(relation, types[known], starts, ends)
-        counts.add_reach(known, reach, sign)
-    return counts
+        around = counting.reach_around(relation, types[known], starts, ends)
+        reach = reach.plus(around, sign)
+
+    counts = PathCounts.from_hits(types, hits).with_reach(known, reach)
+    if not len(from_scratch):
+        return counts
+    reach_from_scratch = now.reach(relation, types[from_scratch], heads)
+    return counts.with_reach(from_scratch, reach_from_scratch)
 
 
 class EntityTypePairs(NamedTuple):
@@ -216,7 +211,7 @@ class EntityTypePairs(NamedTuple):
     places: Ids
 
     @classmethod
-    def of_keys(cls, keys: Iterable[Counts]) -> "EntityTypePairs":
+    def from_keys(cls, keys: Iterable[Counts]) -> "EntityTypePairs":
         """All these pairs, each given as a key."""
         nothing = np.empty(0, dtype=np.int64)
         pairs = kernels.distinct_keys(np.concatenate([nothing, *keys]))
@@ -267,7 +262,7 @@ def _affected_endpoints(
         tails = np.unique(of_relation[:, 1])
         with_other_slots = _entities_with_other_slots(before, after, relation, tails)
         ends.append(_with_every_place(with_other_slots, len(types)))
-    return EntityTypePairs.of_keys(starts), EntityTypePairs.of_keys(ends)
+    return EntityTypePairs.from_keys(starts), EntityTypePairs.from_keys(ends)
 
 
 def _changed_edges_of(change: Change, relation: int) -> Ids:
@@ -280,7 +275,7 @@ def _changed_edges_of(change: Change, relation: int) -> Ids:
 
 
 def _with_every_place(entities: Ids, places: int) -> Counts:
-    """The keys of the pairs of these entities with each of so many path types."""
+    """The keys of the pairs of these entities with each of this many path types."""
     every_place = np.arange(places, dtype=np.int32)
     entity_of_pair = np.repeat(entities, places)
     place_of_pair = np.tile(every_place, len(entities))
@@ -290,181 +285,15 @@ def _with_every_place(entities: Ids, places: int) -> Counts:
 def _entities_with_other_slots(
     before: Graph, after: Graph, relation: int, entities: Ids
 ) -> Ids:
-    """The entities for which it changed whether they have no asker, only one, or several.
+    """The entities whose number of head entities changed between none, one and several.
 
-    The slot of an end is open if it has no asker, or if its only asker is the start of the path.
+    The slot of an end is open if no other entity than the start of the path has it as an answer.
     """
-    askers = inverse(relation)
+    to_heads = inverse(relation)
     changed = []
     for entity in entities.tolist():
-        asked_before = len(before.answers(entity, askers))
-        asked_after = len(after.answers(entity, askers))
-        if min(asked_before, 2) != min(asked_after, 2):
+        heads_before = len(before.answers(entity, to_heads))
+        heads_after = len(after.answers(entity, to_heads))
+        if min(heads_before, 2) != min(heads_after, 2):
             changed.append(entity)
     return ids(changed)
-
-
-class ClusterChanges(NamedTuple):
-    """What has changed for clusters since an earlier graph.
-
-    graph      the earlier graph
-    clusters   (entities,)  the cluster of each entity then; `EVERYONE` if it came later
-    moved      entities that are in another cluster now, sorted
-    recounted  entities that moved, or whose hits changed, sorted
-    """
-
-    graph: Graph
-    clusters: Ids
-    moved: Ids
-    recounted: Ids
-
-    @classmethod
-    def between(
-        cls, graph: Graph, clusters_then: Ids, clusters_now: Ids, with_other_hits: Ids
-    ) -> "ClusterChanges":
-        """What has changed, by the clusters then and now, and by whose hits changed."""
-        clusters = with_newcomers(clusters_then, len(clusters_now))
-        moved = np.flatnonzero(clusters != clusters_now).astype(np.int32)
-        return cls(graph, clusters, moved, np.union1d(with_other_hits, moved))
-
-    def work(self, relation: int, now: Graph) -> int:
-        """From how many entities `updated_cluster_counts` counts paths: then, and again now."""
-        recounted_then = self.recounted_of(relation, self.graph)
-        recounted_now = self.recounted_of(relation, now)
-        return len(recounted_then) + len(recounted_now)
-
-    def recounted_of(self, relation: int, graph: Graph) -> Ids:
-        """The entities whose paths to answers of a relation are counted again on a graph."""
-        heads = graph.edges(relation).heads
-        return np.intersect1d(self.recounted, heads, assume_unique=True)
-
-
-class OutdatedClusterCounts(NamedTuple):
-    """The counts of a relation in clusters on an earlier graph, and what has changed since."""
-
-    counts: ClusterCounts
-    changes: ClusterChanges
-
-
-def updated_cluster_counts(
-    outdated: Mapping[int, OutdatedClusterCounts],
-    now: Counting,
-    clusters: Ids,
-    everyone: Mapping[int, PathCounts],
-) -> dict[int, ClusterCounts]:
-    """The counts of some relations in each cluster now, from those before.
-
-    outdated  by relation, the counts before
-    clusters  (entities,)  the cluster of each entity now
-    everyone  by relation, the counts over all entities, which are up to date already
-
-    Tries are counted for all relations in one call, since their path types share endings.
-    """
-    found: dict[int, ClusterCounts] = {}
-    questions: list[tuple[Ids, Ids, Counts]] = [
-        (ids(), ids(), np.empty(0, dtype=np.int64))
-    ]
-    places: list[Counts] = []  # the rows of each relation whose tries are counted again
-    for relation, before in outdated.items():
-        counts, is_again = _with_known_tries(
-            before, relation, now, clusters, everyone[relation]
-        )
-        found[relation] = counts
-        again = np.flatnonzero(is_again)
-        places.append(again)
-        labels = np.full(len(again), relation, dtype=np.int32)
-        questions.append((counts.clusters[again], labels, counts.types[again]))
-
-    asked_clusters, asked_relations, asked_types = columns_joined(questions)
-    tries = now.tries(asked_clusters, asked_relations, asked_types, clusters)
-    start = 0
-    for counts, again in zip(found.values(), places, strict=True):
-        counts.tries[again] = tries[start : start + len(again)]
-        start += len(again)
-    return found
-
-
-def _with_known_tries(
-    outdated: OutdatedClusterCounts,
-    relation: int,
-    now: Counting,
-    clusters: Ids,
-    everyone: PathCounts,
-) -> tuple[ClusterCounts, Flags]:
-    """The counts of a relation now, with the tries of before, and whether each must be recounted.
-
-    Tries change with the relations that a path type follows, with the entities of a cluster, and
-    with those that have the relation.
-    """
-    labels, types, hits = _cluster_hits_now(outdated, relation, now, clusters)
-    labels = np.concatenate(
-        [np.full(len(everyone.types), EVERYONE, dtype=np.int32), labels]
-    )
-    types = np.concatenate([everyone.types, types])
-    hits = np.concatenate([everyone.hits, hits])
-
-    tries, is_known = _tries_before(outdated.counts, labels, types)
-    changes = outdated.changes
-    changed_relations = now.graph.changed_since(changes.graph)
-    changed_clusters = np.append(
-        changes.clusters[changes.moved], clusters[changes.moved]
-    )
-    follows_change = follows(types, changed_relations, now.settings.max_length)
-    is_in_changed_cluster = np.isin(labels, changed_clusters) & (labels != EVERYONE)
-    answers_changed = relation_of(relation) in changed_relations
-    is_again = ~is_known | follows_change | is_in_changed_cluster | answers_changed
-    return ClusterCounts(labels, types, hits, tries), is_again
-
-
-def _cluster_hits_now(
-    outdated: OutdatedClusterCounts, relation: int, now: Counting, clusters: Ids
-) -> tuple[Ids, Counts, Counts]:
-    """Cluster, path type and hits, sorted, without `EVERYONE`.
-
-    Those before, corrected for the entities that moved or whose hits changed.
-    """
-    counts, changes = outdated
-    inside = slice(counts.of(EVERYONE).stop, None)
-    parts = [(counts.clusters[inside], counts.types[inside], counts.hits[inside])]
-
-    then = Counting(changes.graph, now.settings)
-    for counting, cluster_of, sign in (
-        (then, changes.clusters, -1),
-        (now, clusters, 1),
-    ):
-        entities = changes.recounted_of(relation, counting.graph)
-        labels, _, types, hits = counting.hits(
-            [relation], entities, cluster_of, longest=now.settings.max_length
-        )
-        is_inside = labels != EVERYONE
-        parts.append((labels[is_inside], types[is_inside], sign * hits[is_inside]))
-
-    labels, types, hits = columns_joined(parts)
-    groups = grouped(labels, types)
-    total = groups.sums(hits)
-    has_hits = total > 0
-    return groups.keys(labels)[has_hits], groups.keys(types)[has_hits], total[has_hits]
-
-
-def _tries_before(
-    counts: ClusterCounts, clusters: Ids, types: Counts
-) -> tuple[Counts, Flags]:
-    """What tries were for each pair of cluster and path type, and whether they were known.
-
-    A merge join: both lists of pairs are sorted as one, stably, so a known pair comes right before
-    the same pair asked for.
-    """
-    both_clusters = np.concatenate([counts.clusters, clusters])
-    both_types = np.concatenate([counts.types, types])
-    order = np.lexsort((both_types, both_clusters))
-    same_cluster = np.diff(both_clusters[order]) == 0
-    same_type = np.diff(both_types[order]) == 0
-    is_match = same_cluster & same_type
-    known_rows = order[:-1][is_match]
-    asked_rows = order[1:][is_match] - len(counts.types)
-
-    tries = np.zeros(len(types), dtype=np.int64)
-    is_known = np.zeros(len(types), dtype=np.bool)
-    tries[asked_rows] = counts.tries[known_rows]
-    is_known[asked_rows] = True
-    return tries, is_known

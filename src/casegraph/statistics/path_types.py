@@ -124,14 +124,14 @@ def are_path_types(types: Counts, directions: int, max_length: int) -> bool:
 
 def has_room(graph: Graph, max_length: int) -> bool:
     """Whether path types of this length can name all relations of a graph."""
-    return len(graph.relations) <= _most_relations(max_length)
+    return len(graph.relations) <= _max_relations(max_length)
 
 
 def check_room(graph: Graph, max_length: int) -> None:
     """Refuse a graph with more relations than path types of this length can name."""
     if has_room(graph, max_length):
         return
-    most = _most_relations(max_length)
+    most = _max_relations(max_length)
     expected = (
         f"smaller for {len(graph.relations):,} relations (up to {most:,} go with it)"
     )
@@ -217,6 +217,6 @@ def _bits_per_step(max_length: int) -> int:
     return min(31, 62 // max_length)
 
 
-def _most_relations(max_length: int) -> int:
+def _max_relations(max_length: int) -> int:
     """How many relations, with their inverses and "no such step", fit into a group of bits."""
     return (1 << _bits_per_step(max_length)) // 2 - 1

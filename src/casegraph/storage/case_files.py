@@ -268,7 +268,7 @@ def _counts_arrays(state: State) -> Arrays:
                 rows.append(known[relation])
             else:
                 types, hits = statistics.hits_of(relation)
-                rows.append(PathCounts.of_hits(types, hits))
+                rows.append(PathCounts.from_hits(types, hits))
 
     row_counts = [len(counts.types) for counts in rows]
     columns: Arrays = {}

@@ -9,7 +9,7 @@ import numpy as np
 
 from casegraph import kernels
 from casegraph.answering.evidence.context import AnswerContext, Piece, Weighted
-from casegraph.answering.query import UNKNOWN, query_for_evidence
+from casegraph.answering.query import UNKNOWN, relation_query
 from casegraph.graph.arrays import ids
 
 if TYPE_CHECKING:
@@ -33,7 +33,9 @@ def gathered_evidence(
     hidden  a known answer to be treated as unknown, or -1
     """
     entity = ids([query.entity])
-    lists, kernel, list_of_each = query_for_evidence(state, query, hidden)
+    lists, kernel, list_of_each = relation_query(
+        state, query.relation, entity, hides=hidden != UNKNOWN
+    )
     offsets, columns = kernels.evidence(
         kernel, entity, list_of_each, ids([hidden]), state.workspaces, found
     )

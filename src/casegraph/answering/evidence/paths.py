@@ -12,7 +12,6 @@ from casegraph.answering.evidence.kind import EvidenceKind
 from casegraph.answering.evidence.reason import Reason
 from casegraph.answering.query import leaves_one_out
 from casegraph.answering.weights import estimate, with_one_fewer
-from casegraph.graph.arrays import ids
 from casegraph.graph.directions import inverse
 from casegraph.similarity.clusters.assignment import EVERYONE
 from casegraph.statistics.path_types import ends_of, in_words, packed, paths_between
@@ -143,7 +142,7 @@ def _counts_that_weighed(context: AnswerContext, path_type: PathType) -> PathCou
     """Everyone's counts, less by one right end if the path type leads to a hidden answer."""
     query = context.query
     statistics = context.state.statistics
-    counts = statistics.around(query.relation, ids([query.entity]))
+    counts = statistics.everyone(query.relation)
     hidden = context.hidden
     if (
         not leaves_one_out(context.state.settings)

@@ -8,11 +8,9 @@ from casegraph.answering import results
 from casegraph.answering.evidence.kinds import kind_named
 from casegraph.answering.explanation import Explanation, Neighbour
 from casegraph.answering.labels import labelled
-from casegraph.answering.query import UNKNOWN
 from casegraph.answering.support import facts_of_each, failures_of_each
 from casegraph.casebase import CaseBase
 from casegraph.errors import UnknownName
-from casegraph.graph.arrays import Ids, ids
 from casegraph.graph.directions import INVERSE, backward, forward
 from casegraph.graph.facts import Fact
 from casegraph.graph.graph import Query
@@ -54,24 +52,17 @@ def asked(
     )
 
 
-def entities_asked(
+def directions_asked(
     cases: CaseBase, questions: Iterable[models.Question]
-) -> dict[int, Ids]:
-    """The entity that each question is about, or `UNKNOWN`, by the direction of its relation.
-
-    Entities and relations are found by exact name or label only.
-    """
-    asked = dict[int, list[int]]()
-    graph = cases.graph
+) -> list[int]:
+    """The directions that questions ask about, where a relation has the exact name or label."""
+    asked = set[int]()
     for question in questions:
-        relation = _found(cases, graph.relations, question.relation)
+        relation = _found(cases, cases.graph.relations, question.relation)
         if relation is not None:
             is_head = question.wanted == "head"
-            direction = backward(relation) if is_head else forward(relation)
-            entity = _found(cases, graph.entities, question.entity)
-            about = asked.setdefault(direction, [])
-            about.append(UNKNOWN if entity is None else entity)
-    return {direction: ids(about) for direction, about in asked.items()}
+            asked.add(backward(relation) if is_head else forward(relation))
+    return sorted(asked)
 
 
 def _found(cases: CaseBase, names: Names, text: str) -> int | None:

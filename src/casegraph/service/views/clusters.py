@@ -4,6 +4,7 @@ from collections import Counter, deque
 
 import numpy as np
 
+from casegraph.answering.cache import PerState
 from casegraph.answering.state import State
 from casegraph.answering.weights import estimate, prior_times_precision
 from casegraph.casebase import CaseBase
@@ -32,10 +33,12 @@ def clustered(cases: CaseBase) -> State:
     state = cases.state
     if state.settings.clustering in ("hac", "grinch"):
         return state
-    hierarchical = state.settings.but(clustering="hac")
-    return state.derived(
-        "clusters for people", lambda: state.answering_by(hierarchical)
-    )
+    return _clustered_by_hac(state)
+
+
+@PerState
+def _clustered_by_hac(state: State) -> State:
+    return state.answering_by(state.settings.but(clustering="hac"))
 
 
 def clusters(cases: CaseBase, first: int, count: int) -> tuple[models.Clusters, bool]:
@@ -120,12 +123,15 @@ def members(
 def tree(cases: CaseBase) -> models.Tree:
     """The tree of clusters, from its root down to the clusters, the largest nodes first."""
     state = clustered(cases)
-    grown = state.derived(
-        "tree for people", lambda: hac.grow(state.graph, state.profiles)
-    )
+    grown = _tree(state)
     threshold = state.settings.threshold
     nodes = _nodes_down_to_clusters(grown, threshold) if len(state.profiles) else []
     return models.Tree(nodes=nodes, threshold=threshold, sequence=cases.state.sequence)
+
+
+@PerState
+def _tree(state: State) -> ClusterTree:
+    return hac.grow(state.graph, state.profiles)
 
 
 def _nodes_down_to_clusters(grown: ClusterTree, threshold: float) -> list[models.Node]:

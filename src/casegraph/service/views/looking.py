@@ -5,6 +5,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from casegraph.answering.cache import PerState
+from casegraph.answering.state import State
 from casegraph.casebase import CaseBase
 from casegraph.graph.arrays import Counts, Ids
 from casegraph.graph.directions import backward, forward, is_inverse, relation_of
@@ -100,11 +102,12 @@ def relations(cases: CaseBase, first: int, count: int) -> tuple[models.Relations
 
 def all_relations(cases: CaseBase) -> list[models.Relation]:
     """All relations that have facts, those with most facts first."""
-    return cases.state.derived("relations for people", lambda: _all_relations(cases))
+    return _all_relations(cases.state)
 
 
-def _all_relations(cases: CaseBase) -> list[models.Relation]:
-    graph = cases.graph
+@PerState
+def _all_relations(state: State) -> list[models.Relation]:
+    graph = state.graph
     found = []
     for number, name in enumerate(graph.relations.names):
         edges = graph.edges(forward(number))
@@ -121,21 +124,21 @@ def _all_relations(cases: CaseBase) -> list[models.Relation]:
             per_head=facts / len(edges.heads),
             per_tail=facts / len(tails),
             example=(graph.entities[head], name, graph.entities[tail]),
-            head_types=_types_among(cases, edges.heads[:TYPES_OF_ENDS].tolist()),
-            tail_types=_types_among(cases, tails[:TYPES_OF_ENDS].tolist()),
+            head_types=_types_among(state, edges.heads[:TYPES_OF_ENDS].tolist()),
+            tail_types=_types_among(state, tails[:TYPES_OF_ENDS].tolist()),
         )
         found.append(relation)
     return sorted(found, key=lambda relation: (-relation.facts, relation.relation))
 
 
-def _types_among(cases: CaseBase, entities: list[int]) -> list[str]:
+def _types_among(state: State, entities: list[int]) -> list[str]:
     """The types of entities, the most frequent first."""
-    if not len(cases.descriptions):
+    if not len(state.descriptions):
         return []
     counts = Counter[str]()
     for entity in entities:
-        name = cases.graph.entities[entity]
-        counts.update(cases.descriptions.of(name).types)
+        name = state.graph.entities[entity]
+        counts.update(state.descriptions.of(name).types)
     return [type_name for type_name, _ in _most_frequent_first(counts)[:TYPES_NAMED]]
 
 
@@ -149,15 +152,7 @@ def _most_frequent_first(counts: Counter[str]) -> list[tuple[str, int]]:
 
 def types(cases: CaseBase) -> models.Types:
     """All types of entities, the most frequent first."""
-
-    def counted() -> list[models.TypeCount]:
-        counts = Counter[str]()
-        for name in cases.graph.entities.names:
-            counts.update(types_of(cases.descriptions, name))
-        ordered = _most_frequent_first(counts)
-        return [models.TypeCount(type=name, entities=count) for name, count in ordered]
-
-    found = cases.state.derived("types for people", counted)[: models.MAX_ROWS]
+    found = _type_counts(cases.state)[: models.MAX_ROWS]
     return models.Types(
         types=found,
         sequence=cases.state.sequence,
@@ -165,11 +160,20 @@ def types(cases: CaseBase) -> models.Types:
     )
 
 
+@PerState
+def _type_counts(state: State) -> list[models.TypeCount]:
+    counts = Counter[str]()
+    for name in state.graph.entities.names:
+        counts.update(types_of(state.descriptions, name))
+    ordered = _most_frequent_first(counts)
+    return [models.TypeCount(type=name, entities=count) for name, count in ordered]
+
+
 class Overview:
     """What the overview needs of the facts; it is made once for each state."""
 
-    def __init__(self, cases: CaseBase) -> None:
-        graph = cases.graph
+    def __init__(self, state: State) -> None:
+        graph = state.graph
         degrees = graph.degrees()
         self.entities = int(np.count_nonzero(degrees))
         self.relations = len(graph.relations_in_use())
@@ -178,14 +182,19 @@ class Overview:
         self.largest = []
         for entity in largest.tolist():
             name = graph.entities[entity]
-            described = cases.descriptions.of(name)
+            described = state.descriptions.of(name)
             facts = int(degrees[entity])
             self.largest.append(_hit(name, described.label, described.types, facts))
 
 
 def overview(cases: CaseBase) -> Overview:
     """What the overview needs of the facts."""
-    return cases.state.derived("overview for people", lambda: Overview(cases))
+    return _overview(cases.state)
+
+
+@PerState
+def _overview(state: State) -> Overview:
+    return Overview(state)
 
 
 def _histogram(values: Counts) -> Iterator[models.Bar]:

@@ -46,7 +46,7 @@ class Clusters:
         """The clusters of all entities, computed from scratch."""
         if settings.clustering == "grinch":
             tree = ClusterTree()
-            grinch.update(tree, graph, profiles, profiles.living())
+            grinch.update(tree, graph, profiles, profiles.nonempty())
             return cls.cut(tree, profiles, settings)
         if settings.clustering == "hac":
             tree = hac.grow(graph, profiles)
@@ -124,17 +124,17 @@ def _cluster_of_each(tree: ClusterTree, profiles: Profiles, threshold: float) ->
     return cluster_of_profile[profiles.each()]
 
 
-def with_newcomers(clusters: Ids, entities: int) -> Ids:
+def with_new_entities(clusters: Ids, entities: int) -> Ids:
     """The clusters extended to this many entities; new entities are in `EVERYONE`.
 
     clusters  (entities before,)  the cluster of each entity
     """
-    newcomers = entities - len(clusters)
-    their_clusters = np.full(newcomers, EVERYONE, dtype=np.int32)
+    new_entities = entities - len(clusters)
+    their_clusters = np.full(new_entities, EVERYONE, dtype=np.int32)
     return np.append(clusters, their_clusters)
 
 
 def _moved(before: Ids, after: Ids) -> Ids:
     """The entities whose cluster changed, sorted."""
-    has_moved = with_newcomers(before, len(after)) != after
+    has_moved = with_new_entities(before, len(after)) != after
     return np.flatnonzero(has_moved).astype(np.int32)

@@ -17,8 +17,8 @@ from casegraph.similarity.profiles import Profiles
 
 
 def grow(graph: Graph, profiles: Profiles) -> kernels.ClusterTree:
-    """The tree of all living profiles."""
-    in_order = by_relation_names(graph, profiles, profiles.living())
+    """The tree of all nonempty profiles."""
+    in_order = by_relation_names(graph, profiles, profiles.nonempty())
 
     # The relations of all profiles as compressed sparse rows, and the weight of each profile.
     rows = [profiles.relations(profile) for profile in in_order]

@@ -54,7 +54,7 @@ def tree_as_array(tree: ClusterTree, profiles: Profiles) -> Ids:
 def tree_from_array(shape: Ids, profiles: Profiles) -> ClusterTree:
     """The tree from an array of `tree_as_array`.
 
-    A `ValueError` if the array is not a tree whose leaves are all living profiles.
+    A `ValueError` if the array is not a tree whose leaves are all nonempty profiles.
     """
     _check(shape, profiles)
     tree = ClusterTree()
@@ -83,5 +83,5 @@ def _check(shape: Ids, profiles: Profiles) -> None:
 
     entities = shape[~is_join].tolist()
     leaves = [profiles.of(entity) for entity in entities]
-    if sorted(leaves) != list(profiles.living()):
+    if sorted(leaves) != list(profiles.nonempty()):
         raise ValueError("the tree of clusters has other leaves than the facts")
