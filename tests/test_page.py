@@ -16,6 +16,7 @@ from urllib.parse import urlencode
 import pytest
 from tests.browsing import Window, opened_browser, window
 from tests.serving import READ_KEY, WRITE_KEY, Live, live, two_keys
+from tests.strategies import arrowed_facts
 
 import casegraph.service
 
@@ -577,6 +578,24 @@ def test_hostile_names_are_only_names(browser: Browser, tmp_path: Path) -> None:
                 "script"
             )
             opened.page.get_by_role("option").first.wait_for()
+
+
+def test_relations_named_like_arrows_are_shown_as_they_are(
+    browser: Browser, tmp_path: Path
+) -> None:
+    with live(tmp_path / "store", facts=arrowed_facts()) as running:
+        with window(browser, running.address) as shown:
+            question = {"entity": "a → 0⁻¹", "relation": "⁻¹"}
+            shown.go("ask", **question, known="mark", answer="c → 0⁻¹")
+            explained = running.get("/v1/explain", **question, answer="c → 0⁻¹")
+            walked = [one["steps"] for one in explained["reasons"] if one["paths"]]
+            shown.page.locator(".why .way").first.wait_for()
+            ways = shown.page.locator(".why .way").all()
+            steps = [way.locator("bdi").all_inner_texts() for way in ways]
+            arrows = ["".join(way.all_inner_texts()) for way in ways]
+    named = [[step["relation"] for step in steps] for steps in walked]
+    assert sorted(steps) == sorted(named)
+    assert all(text.startswith(("→ ", "← ")) for text in arrows)
 
 
 def test_other_views_show_the_graph(shown: Window) -> None:

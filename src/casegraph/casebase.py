@@ -8,7 +8,6 @@ a mixture. Every question is a function of one state.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from threading import RLock
@@ -28,7 +27,6 @@ from casegraph.answering.change_of_mind import (
     change_of_mind,
 )
 from casegraph.answering.explanation import Explanation, Neighbour, explanations
-from casegraph.answering.labels import labelled
 from casegraph.answering.questions import (
     Known,
     Question,
@@ -48,7 +46,6 @@ from casegraph.errors import (
 from casegraph.execution.executor import HERE, Executor
 from casegraph.formats.python_objects import descriptions_in, facts_in
 from casegraph.graph.arrays import ids
-from casegraph.graph.descriptions import is_iri
 from casegraph.graph.directions import (
     backward,
     directions_of,
@@ -289,11 +286,19 @@ class CaseBase:
         wanted = wanted_answers(state, top, known, candidates, of_type)
         return answers_to_all(state, asked, wanted)
 
-    def explain(self, answer: Answer) -> Explanation:
-        """Why an answer was given: reasons that add up to its score, with their precedents."""
-        return self.explain_all([answer])[0]
+    def explain(
+        self, answer: Answer, *, facts: int = 0, failures: int = 0
+    ) -> Explanation:
+        """Why an answer was given: reasons that add up to its score, with their precedents.
 
-    def explain_all(self, answers: Sequence[Answer]) -> list[Explanation]:
+        facts     how many of the facts that each reason rests on are listed
+        failures  how many entities are listed that have the same evidence, but other answers
+        """
+        return self.explain_all([answer], facts=facts, failures=failures)[0]
+
+    def explain_all(
+        self, answers: Sequence[Answer], *, facts: int = 0, failures: int = 0
+    ) -> list[Explanation]:
         """Why each of several answers was given.
 
         The answers to one question are explained in one pass.
@@ -312,9 +317,14 @@ class CaseBase:
         for query, places in by_query.items():
             its_answers = [answers[place] for place in places]
             its_entities = ids(entities[place] for place in places)
-            found = explanations(state, query, its_answers, its_entities)
-            if len(state.descriptions) or is_iri(its_answers[0].relation):
-                found = [_with_labels(explanation, state) for explanation in found]
+            found = explanations(
+                state,
+                query,
+                its_answers,
+                its_entities,
+                facts=facts,
+                failures=failures,
+            )
             explained.update(zip(places, found, strict=True))
         return [explained[place] for place in range(len(answers))]
 
@@ -445,7 +455,3 @@ def _question(
     name = entity_named(state.graph, state.descriptions, entity)
     number = relation_id(state, relation)
     return Question(name, backward(number) if is_about_heads else forward(number))
-
-
-def _with_labels(explanation: Explanation, state: State) -> Explanation:
-    return replace(explanation, labelled=labelled(explanation, state.descriptions))

@@ -1,46 +1,24 @@
 """
-Answers and explanations as people read them, in words; `notebook` makes HTML of them.
+Answers and explanations as people read them; `notebook` makes HTML of them.
 
-The functions take plain values; the public classes of `results` and `explanation` call them. The
-sentence of a reason is made by its kind, in the package `evidence`.
+Results are data: names, steps and numbers. Text is made of them here, and nowhere is text taken
+apart again. What a reason states is worded by its kind, in the package `evidence`.
 """
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from __future__ import annotations
 
-from casegraph.graph.directions import INVERSE
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from casegraph.answering.evidence.reason import Reason
+    from casegraph.answering.explanation import Explanation
+    from casegraph.graph.directions import Step
 
 PRECEDENTS_SHOWN = 3  # by name, in a sentence
 LEAST_SHOWN = 0.005  # of the score: in the text, smaller reasons are only counted
-
-
-class ShownAnswer(NamedTuple):
-    """An answer, and the entity that was asked about; the probability is None if there is none."""
-
-    asked: str
-    entity: str
-    score: float
-    rank: int
-    known: bool
-    probability: float | None = None
-    relation: str = ""
-    inverse: bool = False
-
-
-class ShownReason(NamedTuple):
-    """A reason in words, with its part of the score and its paths drawn with arrows."""
-
-    share: float
-    sentence: str
-    paths: Sequence[str]
-
-
-class ShownNeighbour(NamedTuple):
-    """An entity like the one asked about, and what it answers; `similarity` as in `Neighbour`."""
-
-    entity: str
-    similarity: float
-    answers: Sequence[str]
 
 
 def question(asked: str, relation: str, *, inverse: bool) -> str:
@@ -53,47 +31,73 @@ def sentence(asked: str, relation: str, answer: str, *, inverse: bool) -> str:
     return f"{answer} {relation} {asked}" if inverse else f"{asked} {relation} {answer}"
 
 
-def explanation_as_text(
-    answer: ShownAnswer,
-    reasons: Sequence[ShownReason],
-    neighbours: Sequence[ShownNeighbour],
-) -> str:
+def explanation_as_text(explanation: Explanation) -> str:
     """An answer with its reasons and neighbours, for a terminal."""
+    answer = explanation.answer
+    label = explanation.label
     if answer.known:
         sure = "known, "
     elif answer.probability is not None:
         sure = f"probability {answer.probability:.3f}, "
     else:
         sure = ""
-    lines = [f"{answer.entity}  ({sure}score {answer.score:.3f})"]
+    lines = [f"{label(answer.entity)}  ({sure}score {answer.score:.3f})"]
 
-    largest_first = sorted(reasons, key=lambda reason: -reason.share)
-    shown = [
-        reason
-        for reason in largest_first
-        if abs(reason.share) >= LEAST_SHOWN * answer.score
-    ]
+    shown, more = reasons_to_show(explanation)
     for reason in shown:
-        part_of_score = reason.share / answer.score
-        lines.append(f"  {part_of_score:4.0%}  {reason.sentence}")
-        lines += [f"          {path}" for path in reason.paths]
-    more = len(reasons) - len(shown)
+        lines.append(f"  {reason.share / answer.score:4.0%}  {reason.sentence}")
+        lines += [f"          {path}" for path in reason.drawn(label)]
     if more:
         lines.append(
             f"        and {more} more reasons of less than {LEAST_SHOWN:.1%} each"
         )
 
-    if neighbours:
-        lines.append(f"  entities like {answer.asked}, and what they answer:")
-    for neighbour in neighbours:
-        answers = ", ".join(neighbour.answers)
+    if explanation.neighbours:
+        asked = label(answer.asked)
+        lines.append(f"  entities like {asked}, and what they answer:")
+    for near in explanation.neighbours:
+        answers = ", ".join(map(label, near.answers))
         lines.append(
-            f"          {neighbour.entity} ({neighbour.similarity:.2f}): {answers}"
+            f"          {label(near.entity)} ({near.similarity:.2f}): {answers}"
         )
     return "\n".join(lines)
 
 
-def precedents_in_words(names: Sequence[str], weights: Sequence[float] = ()) -> str:
+def reasons_to_show(explanation: Explanation) -> tuple[list[Reason], int]:
+    """The reasons that matter, those with the largest share first; and how many are left out."""
+    least = LEAST_SHOWN * explanation.answer.score
+    shown = [reason for reason in explanation if abs(reason.share) >= least]
+    shown.sort(key=lambda reason: -reason.share)
+    return shown, len(explanation.reasons) - len(shown)
+
+
+def reason_as_text(reason: Reason, label: Callable[[str], str]) -> str:
+    """All that a reason says: its path type, its statement and its precedents."""
+    path_type = ""
+    if reason.kind == "path":
+        path_type = f"{path_type_as_text(reason.steps, label)}: "
+    names = [label(name) for name in reason.precedents]
+    return f"{path_type}{reason.statement}{_precedents_as_text(names, reason.weights)}"
+
+
+def path_type_as_text(steps: Sequence[Step], label: Callable[[str], str] = str) -> str:
+    """A path type with arrows between its steps."""
+    return " → ".join(step.text(label) for step in steps)
+
+
+def path_with_arrows(
+    path: Sequence[str], steps: Sequence[Step], label: Callable[[str], str]
+) -> str:
+    """A path, given by its entities, drawn with arrows; an inverse step points back."""
+    parts = [label(path[0])]
+    for step, (_, entity) in zip(steps, pairwise(path), strict=True):
+        relation = label(step.relation)
+        parts.append(f"←{relation}—" if step.inverse else f"—{relation}→")
+        parts.append(label(entity))
+    return " ".join(parts)
+
+
+def _precedents_as_text(names: Sequence[str], weights: Sequence[float]) -> str:
     """The first few precedents by name, with their weights if they have any.
 
     Those with a negative weight come last, the most negative of them first.
@@ -120,19 +124,3 @@ def _first_few(names: Sequence[str]) -> str:
     more = len(names) - PRECEDENTS_SHOWN
     and_more = f" and {more:,} more" if more > 0 else ""
     return f"{', '.join(names[:PRECEDENTS_SHOWN])}{and_more}"
-
-
-def path_with_arrows(path: Sequence[str]) -> str:
-    """A path of entities and relations in turn, drawn with arrows; an inverse points back."""
-    parts = []
-    for place, name in enumerate(path):
-        is_entity = place % 2 == 0
-        parts.append(name if is_entity else _arrow(name))
-    return " ".join(parts)
-
-
-def _arrow(relation: str) -> str:
-    if relation.endswith(INVERSE):
-        name = relation.removesuffix(INVERSE)
-        return f"←{name}—"
-    return f"—{relation}→"

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, overload
 
 from casegraph.answering.notebook import answers_as_html
-from casegraph.answering.rendering import ShownAnswer, question, sentence
+from casegraph.answering.rendering import question
 from casegraph.frames import Tabular
 from casegraph.graph.directions import is_inverse, relation_of
 
@@ -116,15 +116,10 @@ class Answers(Tabular, Sequence[Answer]):
         return f"<Answers to {self.question}: {best or self.note or 'none'}{more}>"
 
     def _repr_html_(self) -> str:
-        asked = self._label(self.asked)
-        asking = sentence(asked, self._label(self.relation), "…", inverse=self.inverse)
-        shown_answers = [
-            shown(answer)._replace(asked=asked, entity=self._label(answer.entity))
-            for answer in self.found
-        ]
-        return answers_as_html(f"{asking}?", self.note, shown_answers)
+        return answers_as_html(self)
 
-    def _label(self, name: str) -> str:
+    def label(self, name: str) -> str:
+        """The label of a name in these answers; the name itself if it has none."""
         return self.labels.get(name, name)
 
 
@@ -158,18 +153,4 @@ def named_answers(
             probability=probability_of.get(entity),
         )
         for rank, (entity, score) in enumerate(found, start=1)
-    )
-
-
-def shown(answer: Answer) -> ShownAnswer:
-    """What text and HTML show of an answer."""
-    return ShownAnswer(
-        answer.asked,
-        answer.entity,
-        answer.score,
-        answer.rank,
-        answer.known,
-        answer.probability,
-        answer.relation,
-        answer.inverse,
     )

@@ -306,7 +306,7 @@ def _first_reasons(
         return []
     direction = backward(relation) if answer.inverse else forward(relation)
     why = reasons(state, Query(asked, direction), entity, hidden_entity)
-    return [reason.sentence(answer) for reason in islice(why, most)]
+    return [reason.sentence for reason in islice(why, most)]
 
 
 def _labelled(state: State, found: Finding) -> Finding:

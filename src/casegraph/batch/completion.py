@@ -390,7 +390,7 @@ def _first_reason(
     else:
         why = reasons(state, Query(head, relation), tail)
     first = next(iter(why), None)
-    return "" if first is None else first.sentence(answer)
+    return "" if first is None else first.sentence
 
 
 def _of_type(state: State, of_type: str) -> Ids:

@@ -9,6 +9,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+from casegraph.answering.evidence.reason import Reason
+from casegraph.answering.explanation import Neighbour
+from casegraph.graph.directions import Step
+
 MAX_NAME = 4_096  # characters
 MAX_ROWS = 1_000  # of a request; `Limits.rows` may be less
 MAX_SEQUENCE = 2**53  # beyond it JavaScript cannot count
@@ -108,71 +112,8 @@ class Batch(Model):
     sequence: int
 
 
-class Step(Model):
-    """One step of a path: its fact, and whether it is walked from tail to head."""
-
-    fact: Fact
-    inverse: bool
-
-
-class Path(Model):
-    """A path that was walked, from the entity asked about to the answer."""
-
-    entities: list[str]
-    steps: list[Step]
-
-
-class Reason(Model):
-    """One reason for an answer.
-
-    sentence    the reason as a person reads it, with labels
-    short       the same without the names of precedents
-    share       its part of the score; the shares of all reasons add up to it. It is negative if the
-                reason speaks against the answer
-    part        the same as a part of 1
-    count, of   what the sentence counts; docs/explanations.md has their meaning
-    paths       some of the paths walked; `more` if there are others
-    precedents  those it worked for, and `failures` those it failed for
-    weights     how much each of the precedents speaks for the answer, where it was weighed
-    facts       what it rests on: to retract them is to see what they did
-    """
-
-    kind: str
-    words: str
-    sentence: str
-    short: str
-    worth: float
-    share: float
-    part: float
-    count: int
-    of: int
-    hits: int
-    tries: int
-    prior: float
-    precision: float
-    slot: str
-    paths: list[Path]
-    more: bool
-    precedents: list[str]
-    weights: list[float]
-    failures: list[str]
-    facts: list[Fact]
-
-
-class Neighbour(Model):
-    """An entity like the one asked about: what they share, and what it answers.
-
-    similarity  from 0 to 1; in an explanation, its weight, which may be negative
-    """
-
-    entity: str
-    similarity: float
-    shared: list[str]
-    answers: list[str]
-
-
 class Explanation(Model):
-    """Why an answer was given."""
+    """Why an answer was given; only the beginning of long lists of names and facts."""
 
     question: Question
     answer: Answer
@@ -411,8 +352,7 @@ class PathType(Model):
     right, reached   of everyone
     """
 
-    words: str
-    relations: list[str]
+    steps: list[Step]
     hits: int
     tries: int
     prior: float

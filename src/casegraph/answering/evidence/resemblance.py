@@ -24,10 +24,9 @@ class Resemblance(EvidenceKind):
     def reason(self, context: AnswerContext, piece: Piece, share: float) -> Reason:
         """With the entities it rests on: those for the answer first, then those against it."""
         entities, weights = self.weighted(context)
-        names = [context.graph.entities[entity] for entity in entities.tolist()]
         return replace(
             super().reason(context, piece, share),
-            precedents=tuple(names),
+            precedents=context.names(entities.tolist()),
             weights=tuple(weights.tolist()),
         )
 

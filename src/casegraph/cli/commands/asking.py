@@ -35,6 +35,7 @@ QUESTIONS = (
     "A file of questions: entity and relation per line, or a fact with ? at one end."
 )
 FACT = (str, str, str)
+SIMILAR_COLUMNS = ("entity", "label", "similarity", "shared")
 WITHOUT = "Ask as if this fact were not there; repeatable."
 WITH = "Ask as if this were a fact; repeatable."
 QUESTION_HEADERS = (
@@ -218,14 +219,17 @@ def similar(
 
     cases = case_base(source, as_of=as_of, read=read)
     near = cases.similar(cases.entity(entity), relation, top)
+    columns = list(SIMILAR_COLUMNS)
     if not len(cases.descriptions):
-        rows = [(other.entity, other.similarity, other.shared) for other in near]
-        return Result(("entity", "similarity", "shared"), rows)
-    labelled_rows = []
+        columns.remove("label")
+    rows = []
     for other in near:
         label = cases.descriptions.label(other.entity)
-        labelled_rows.append((other.entity, label, other.similarity, other.shared))
-    return Result(("entity", "label", "similarity", "shared"), labelled_rows)
+        shared = list(map(str, other.shared))
+        values = (other.entity, label, other.similarity, shared)
+        by_column = dict(zip(SIMILAR_COLUMNS, values, strict=True))
+        rows.append(tuple(by_column[column] for column in columns))
+    return Result(tuple(columns), rows)
 
 
 def _changed(
@@ -380,20 +384,18 @@ def _with_reasons(
     explained = list(explanations)
     rows = []
     for row, explanation in zip(plain.rows, explained, strict=True):
-        sentences = [reason.sentence(explanation.answer) for reason in explanation]
-        rows.append((*row, sentences))
+        rows.append((*row, [reason.sentence for reason in explanation]))
     document = {
         **plain.document,
         "explanations": [explanation.as_dict() for explanation in explained],
     }
 
     def text() -> str:
-        named = [explanation.for_people for explanation in explained]
         # All answers have the same question, and so the same entities like the one asked about.
-        named[:-1] = [replace(explanation, neighbours=()) for explanation in named[:-1]]
-        return "\n\n".join(
-            escaped(explanation.text(), kept="\n") for explanation in named
-        )
+        shown = [replace(explanation, neighbours=()) for explanation in explained[:-1]]
+        shown += explained[-1:]
+        texts = [explanation.text() for explanation in shown]
+        return escaped("\n\n".join(texts), kept="\n")
 
     return Result((*plain.columns, "reasons"), rows, document, text)
 
@@ -403,12 +405,12 @@ def _reasons(explanation: Explanation) -> Result:
     columns = ("share", "kind", "words", "count", "of", "reason")
     rows = []
     for reason in explanation:
-        sentence = reason.sentence(explanation.answer)
+        numbers = (reason.count, reason.of)
         rows.append(
-            (reason.share, reason.kind, reason.words, reason.count, reason.of, sentence)
+            (reason.share, reason.kind, reason.words, *numbers, reason.sentence)
         )
 
     def text() -> str:
-        return escaped(explanation.for_people.text(), kept="\n")
+        return escaped(explanation.text(), kept="\n")
 
     return Result(columns, rows, explanation.as_dict(), text)

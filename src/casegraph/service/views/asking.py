@@ -1,21 +1,17 @@
 """Answers, reasons, neighbours and what-if results as response models."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from http import HTTPStatus
-from itertools import pairwise
 
 from casegraph.answering import results
-from casegraph.answering.evidence.kinds import kind_named
-from casegraph.answering.explanation import Explanation, Neighbour
-from casegraph.answering.labels import labelled
+from casegraph.answering.evidence.reason import Reason
+from casegraph.answering.explanation import Neighbour
 from casegraph.answering.query import UNKNOWN
-from casegraph.answering.support import facts_of_each, failures_of_each
 from casegraph.casebase import CaseBase
 from casegraph.errors import UnknownName
 from casegraph.graph.arrays import Ids, ids
-from casegraph.graph.directions import INVERSE, backward, forward
-from casegraph.graph.facts import Fact
-from casegraph.graph.graph import Query
+from casegraph.graph.directions import backward, forward
 from casegraph.graph.names import Names
 from casegraph.service import models
 from casegraph.service.problems import Refused
@@ -164,114 +160,29 @@ def answer_named(
 
 def explanation(cases: CaseBase, given: results.Answer) -> models.Explanation:
     """Why an answer was given, as a response."""
-    explained = cases.explain(given)
-    query, entity = _query(cases, given)
-    facts = facts_of_each(cases.state, query, entity, FACTS_NAMED)
-    failures = failures_of_each(cases.state, query, entity, NAMED)
-    with_labels = labelled(explained, cases.descriptions)
-    reasons = [
-        _reason(explained, with_labels, place, failures[place], facts[place])
-        for place in range(len(explained.reasons))
-    ]
-    neighbours = [_neighbour(near) for near in explained.neighbours]
+    explained = cases.explain(given, facts=FACTS_NAMED, failures=NAMED)
+    shortened = replace(
+        explained,
+        reasons=tuple(map(_shortened_reason, explained.reasons)),
+        neighbours=tuple(map(_shortened_neighbour, explained.neighbours)),
+    )
     return models.Explanation(
         question=_question(given.asked, given.relation, inverse=given.inverse),
         answer=answer(given),
-        reasons=reasons,
-        neighbours=neighbours,
+        reasons=list(shortened.reasons),
+        neighbours=list(shortened.neighbours),
         sequence=cases.state.sequence,
-        labels=labels_of(cases, _names_in(given, reasons, neighbours)),
+        labels=labels_of(cases, shortened.names()),
     )
 
 
-def _query(cases: CaseBase, given: results.Answer) -> tuple[Query, int]:
-    graph = cases.graph
-    entity = graph.entities.find(given.asked)
-    found = graph.entities.find(given.entity)
-    relation = graph.relations.find(given.relation)
-    assert entity is not None
-    assert found is not None
-    assert relation is not None
-    direction = backward(relation) if given.inverse else forward(relation)
-    return Query(entity, direction), found
+def _shortened_reason(reason: Reason) -> Reason:
+    precedents = reason.precedents[:NAMED]
+    return replace(reason, precedents=precedents, weights=reason.weights[:NAMED])
 
 
-def _reason(
-    explained: Explanation,
-    with_labels: Explanation,
-    place: int,
-    failures: list[str],
-    facts: list[Fact],
-) -> models.Reason:
-    """The reason at a place of an explanation, in words by the same explanation with labels."""
-    reason = explained.reasons[place]
-    labelled_reason = with_labels.reasons[place]
-    labelled_answer = with_labels.answer
-    score = explained.answer.score
-    return models.Reason(
-        kind=reason.kind,
-        words=labelled_reason.words,
-        sentence=labelled_reason.sentence(labelled_answer),
-        short=kind_named(reason.kind).sentence(labelled_reason, labelled_answer),
-        worth=reason.worth,
-        share=reason.share,
-        part=reason.share / score if score else 0.0,
-        count=reason.count,
-        of=reason.of,
-        hits=reason.hits,
-        tries=reason.tries,
-        prior=reason.prior,
-        precision=reason.precision,
-        slot=reason.slot,
-        paths=[_path(path) for path in reason.paths],
-        more=reason.more,
-        precedents=list(reason.precedents[:NAMED]),
-        weights=list(reason.weights[:NAMED]),
-        failures=failures,
-        facts=list(facts),
-    )
-
-
-def _path(path: tuple[str, ...]) -> models.Path:
-    """A path, which has entities and relations in turn, as part of a response."""
-    entities = list(path[0::2])
-    relations = path[1::2]
-    steps = []
-    for relation, (here, there) in zip(relations, pairwise(entities), strict=True):
-        is_back = relation.endswith(INVERSE)
-        name = relation.removesuffix(INVERSE) if is_back else relation
-        fact = (there, name, here) if is_back else (here, name, there)
-        steps.append(models.Step(fact=fact, inverse=is_back))
-    return models.Path(entities=entities, steps=steps)
-
-
-def _neighbour(near: Neighbour) -> models.Neighbour:
-    return models.Neighbour(
-        entity=near.entity,
-        similarity=near.similarity,
-        shared=list(near.shared[:NAMED]),
-        answers=list(near.answers[:NAMED]),
-    )
-
-
-def _names_in(
-    given: results.Answer,
-    reasons: list[models.Reason],
-    neighbours: list[models.Neighbour],
-) -> Iterator[str]:
-    yield from (given.asked, given.relation, given.entity)
-    for reason in reasons:
-        yield from reason.precedents
-        yield from reason.failures
-        for fact in reason.facts:
-            yield from fact
-        for path in reason.paths:
-            yield from path.entities
-            for step in path.steps:
-                yield step.fact[1]
-    for near in neighbours:
-        yield near.entity
-        yield from near.answers
+def _shortened_neighbour(near: Neighbour) -> Neighbour:
+    return replace(near, shared=near.shared[:NAMED], answers=near.answers[:NAMED])
 
 
 def similar(
@@ -279,13 +190,16 @@ def similar(
 ) -> models.Similar:
     """The entities most like an entity."""
     name = cases.entity(entity)
-    near = cases.similar(name, relation, top)
-    near_names = [neighbour.entity for neighbour in near]
+    near = [_shortened_neighbour(other) for other in cases.similar(name, relation, top)]
+    names = [name]
+    for neighbour in near:
+        names.append(neighbour.entity)
+        names += [shared.relation for shared in neighbour.shared]
     return models.Similar(
         entity=name,
-        neighbours=[_neighbour(neighbour) for neighbour in near],
+        neighbours=near,
         sequence=cases.state.sequence,
-        labels=labels_of(cases, [name, *near_names]),
+        labels=labels_of(cases, names),
     )
 
 

@@ -10,7 +10,6 @@ from casegraph.casebase import CaseBase
 from casegraph.errors import UnknownName
 from casegraph.graph.arrays import Counts, Ids
 from casegraph.graph.directions import (
-    INVERSE,
     backward,
     forward,
     is_inverse,
@@ -21,7 +20,7 @@ from casegraph.service import models
 from casegraph.service.views.labels import labels_of
 from casegraph.similarity.clusters import hac
 from casegraph.similarity.clusters.assignment import EVERYONE
-from casegraph.statistics.path_types import in_words, unpacked
+from casegraph.statistics.path_types import unpacked
 
 MEMBERS_NAMED = 8  # of a cluster
 MOST_NODES = 2_000  # of the tree of clusters
@@ -179,8 +178,7 @@ def path_types(
         estimated = estimate(state.statistics, weighed_by, direction, path_type)
         row = int(np.searchsorted(everyone.types, packed))
         shown = models.PathType(
-            words=in_words(graph, path_type),
-            relations=[graph.relation_name(step) for step in path_type],
+            steps=[graph.step(direction) for direction in path_type],
             hits=estimated.hits,
             tries=estimated.tries,
             prior=estimated.prior,
@@ -189,11 +187,7 @@ def path_types(
             reached=int(everyone.reached[row]),
         )
         found.append(shown)
-    steps = [
-        step.removesuffix(INVERSE)
-        for path_type in found
-        for step in path_type.relations
-    ]
+    steps = [step.relation for path_type in found for step in path_type.steps]
     return models.PathTypes(
         relation=name,
         wanted=wanted,

@@ -89,7 +89,7 @@ export function asPython({ parameters, question, answer }) {
   ];
   if (answer) {
     lines.push(`    for reason in client(explain(${why})).reasons:`);
-    lines.push('        print(f"{reason.part:.0%} {reason.sentence}")');
+    lines.push('        print(f"{reason.share:.3f} {reason.sentence}")');
   }
   return `${lines.join("\n")}\n`;
 }
