@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests import oracle
 from tests.strategies import Fact, Step, fact_lists, histories, surviving
 
-from casegraph.answering.results import Answer, Answers
+from casegraph.answering.results.answer import Answer, Answers
 from casegraph.answering.state import Update
 from casegraph.casebase import CaseBase
 from casegraph.errors import InvalidSettings, UnknownName

@@ -24,10 +24,10 @@ from tests.strategies import (
 from casegraph import Description, Neighbour, world
 from casegraph.answering.evidence.kinds import KINDS
 from casegraph.answering.evidence.paths import PATHS_SHOWN
-from casegraph.answering.evidence.reason import KindName, Reason
-from casegraph.answering.explanation import Explanation
-from casegraph.answering.rendering import LEAST_SHOWN
-from casegraph.answering.results import Answer
+from casegraph.answering.results.answer import Answer
+from casegraph.answering.results.explanation import Explanation
+from casegraph.answering.results.reason import KindName, Reason
+from casegraph.answering.results.text import LEAST_SHOWN
 from casegraph.casebase import CaseBase
 from casegraph.errors import CasegraphError
 from casegraph.graph.directions import Step
@@ -476,7 +476,7 @@ def test_relations_whose_names_look_like_arrows_are_told_from_steps() -> None:
                 assert set(walked) <= set(added)
         for neighbour in explanation.neighbours:
             for shared in neighbour.shared:
-                ends = (neighbour.entity, shared.entity)
+                ends = (neighbour.entity, str(shared.entity))
                 head, tail = reversed(ends) if shared.inverse else ends
                 assert (head, shared.relation, tail) in added
         for reason in reasons_of(explanation, "path"):

@@ -55,7 +55,7 @@ def test_tools_say_what_the_routes_say(store: CaseStore) -> None:
     serving = server(store)
     cases = store.what_if()
     question = models.Question(entity="Albert Einstein", relation="citizen of")
-    expected = asking.answers(cases, asking.asked(cases, question, top=3))
+    expected = asking.answers(cases, *asking.asked(cases, [question], top=3))
     found = called(serving, "ask", {**ASKED, "top": 3})
     assert models.Answers.model_validate(found.structured_content) == expected
     why = called(serving, "explain", {**ASKED, "answer": "Germany"})

@@ -583,16 +583,18 @@ def test_hostile_names_are_only_names(browser: Browser, tmp_path: Path) -> None:
 def test_relations_named_like_arrows_are_shown_as_they_are(
     browser: Browser, tmp_path: Path
 ) -> None:
-    with live(tmp_path / "store", facts=arrowed_facts()) as running:
-        with window(browser, running.address) as shown:
-            question = {"entity": "a → 0⁻¹", "relation": "⁻¹"}
-            shown.go("ask", **question, known="mark", answer="c → 0⁻¹")
-            explained = running.get("/v1/explain", **question, answer="c → 0⁻¹")
-            walked = [one["steps"] for one in explained["reasons"] if one["paths"]]
-            shown.page.locator(".why .way").first.wait_for()
-            ways = shown.page.locator(".why .way").all()
-            steps = [way.locator("bdi").all_inner_texts() for way in ways]
-            arrows = ["".join(way.all_inner_texts()) for way in ways]
+    with (
+        live(tmp_path / "store", facts=arrowed_facts()) as running,
+        window(browser, running.address) as shown,
+    ):
+        question = {"entity": "a → 0⁻¹", "relation": "⁻¹"}
+        shown.go("ask", **question, known="mark", answer="c → 0⁻¹")
+        explained = running.get("/v1/explain", **question, answer="c → 0⁻¹")
+        walked = [one["steps"] for one in explained["reasons"] if one["paths"]]
+        shown.page.locator(".why .way").first.wait_for()
+        ways = shown.page.locator(".why .way").all()
+        steps = [way.locator("bdi").all_text_contents() for way in ways]
+        arrows = ["".join(way.all_inner_texts()) for way in ways]
     named = [[step["relation"] for step in steps] for steps in walked]
     assert sorted(steps) == sorted(named)
     assert all(text.startswith(("→ ", "← ")) for text in arrows)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from casegraph.service.models import Known
+    from casegraph.answering.questions import Known
 
 EINSTEIN = {"entity": "Albert Einstein", "relation": "citizen of"}
 QUESTION = {**EINSTEIN, "wanted": "tail"}

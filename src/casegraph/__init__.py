@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from casegraph.answering.change_of_mind import ChangeOfMind
-    from casegraph.answering.evidence.reason import Reason
-    from casegraph.answering.explanation import Explanation, Neighbour
-    from casegraph.answering.results import Answer, Answers
+    from casegraph.answering.results.answer import Answer, Answers
+    from casegraph.answering.results.explanation import Explanation, Neighbour
+    from casegraph.answering.results.reason import Reason
     from casegraph.answering.state import Update
     from casegraph.casebase import CaseBase
     from casegraph.errors import (
@@ -59,13 +59,13 @@ else:
 
 
 _PUBLIC = {
-    "answering.results": "Answer Answers",
+    "answering.results.answer": "Answer Answers",
     "casebase": "CaseBase",
     "errors": "AmbiguousName CasegraphError DamagedStore IncompatibleFile InvalidSettings "
     "MalformedFact NotABenchmark ReadOnlyStore StoreInUse UnknownName UnreadableFile",
     "answering.change_of_mind": "ChangeOfMind",
-    "answering.evidence.reason": "Reason",
-    "answering.explanation": "Explanation Neighbour",
+    "answering.results.reason": "Reason",
+    "answering.results.explanation": "Explanation Neighbour",
     "evaluation.datasets": "Benchmark",
     "evaluation.evaluation": "Evaluation evaluate",
     "formats.registry": "read_facts",

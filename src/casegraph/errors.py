@@ -3,6 +3,7 @@ All exceptions that casegraph raises on purpose, listed in one place.
 
 CasegraphError        base class of every error raised on purpose
 ├─ UnknownName       a query names an entity or relation the graph has never seen
+├─ NotReached        nothing leads from the entity asked about to the entity named as an answer
 ├─ AmbiguousName     several entities or relations have the label that a query names
 ├─ MalformedFact     a line of input is not head TAB relation TAB tail, or a fact is not three names
 ├─ UnreadableFile    a file cannot be opened, read to its end, or written
@@ -55,6 +56,16 @@ class UnknownName(CasegraphError):
         super().__init__(message)
         self.kind = kind
         self.name = name
+
+
+class NotReached(CasegraphError):
+    """No evidence leads from the entity asked about to the entity that was named as an answer."""
+
+    def __init__(self, name: str, question: str) -> None:
+        problem = f"{quoted(name)} was not reached by {question}"
+        super().__init__(f"{problem}: no path type or precedent leads there")
+        self.name = name
+        self.question = question
 
 
 class AmbiguousName(CasegraphError):

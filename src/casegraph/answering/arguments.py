@@ -7,9 +7,11 @@ from operator import index
 from typing import Any
 
 from casegraph.answering.query import ALL
-from casegraph.answering.results import Answer
+from casegraph.answering.results.answer import Answer
 from casegraph.errors import InvalidSettings
 from casegraph.settings import check_count
+
+AnyQuestion = tuple[str, str] | tuple[str, str, None] | tuple[None, str, str]
 
 
 def checked_count(name: str, value: int, *, all_if_negative: bool = False) -> int:
@@ -54,7 +56,22 @@ def checked_rows(name: str, rows: Iterable[Any], columns: tuple[str, ...]) -> li
     return checked
 
 
-def checked_answer(value: Answer) -> Answer:
+def checked_questions(questions: Iterable[Any]) -> list[Any]:
+    """Questions from the user, each with None for what is asked for."""
+    expected = "(head, relation, None), (None, relation, tail) or (head, relation)"
+    checked = []
+    for row in several_of("questions", questions, f"a list of {expected}"):
+        match tuple(several_of("a row of questions", row, expected)):
+            case (head, relation) | (head, relation, None):
+                checked.append((head, relation, None))
+            case (None, relation, tail):
+                checked.append((None, relation, tail))
+            case _:
+                raise InvalidSettings("a row of questions", row, expected)
+    return checked
+
+
+def checked_answer(value: object) -> Answer:
     """An answer from the user."""
     if not isinstance(value, Answer):
         raise InvalidSettings(

@@ -29,7 +29,7 @@ from casegraph.running import Show, quiet
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from casegraph.answering.results import Answer
+    from casegraph.answering.results.answer import Answer
     from casegraph.answering.state import State
     from casegraph.graph.graph import Query
 
@@ -203,8 +203,11 @@ def change_of_mind(
             chosen = _weakening(facts, strengths, most) if is_last else next_set
             tried += 1
             show("imagining", min(tried, budget), budget)
-            then = _standing(state.imagined(retract=chosen), asked, deep=rank)
+            without = state.imagined(retract=chosen)
+            then = _standing(without, asked, deep=rank)
             if _is_outranked(rank, then.rank) or _is_halved(now, then):
+                # It may rank further down than it takes to know that it is outranked.
+                then = _standing(without, asked, deep=len(without.graph.entities))
                 return outcome(chosen, then, is_smallest=not is_last)
             if is_last:
                 return outcome((), now, is_smallest=False)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from casegraph.answering.query import UNKNOWN
 from casegraph.answering.questions import names_and_labels
 from casegraph.errors import close_names, quoted, several
 from casegraph.graph.directions import (
@@ -48,8 +49,7 @@ def about_the_unknown(
 ) -> str:
     """That nothing is known about the entity asked about; an empty string if something is."""
     name = question.name
-    entity = state.graph.entities.find(name)
-    if entity is None:
+    if question.entity == UNKNOWN:
         # For many questions, looking for similar names would take too long.
         has_time = (
             wanted.is_only_one and len(state.graph.entities) <= MAX_SUGGESTED_FROM
@@ -61,7 +61,7 @@ def about_the_unknown(
             else ""
         )
         return f"{name!r} has never been seen; {to_do}{meant}"
-    if state.is_without_facts(entity):
+    if state.is_without_facts(question.entity):
         label = state.descriptions.label(name)
         return f"nothing is known about {label!r} any more; {to_do}"
     return ""
@@ -74,8 +74,9 @@ def wrong_way_round(state: State, question: Question) -> str:
     it in both.
     """
     graph = state.graph
-    entity = graph.entities.find(question.name)
-    if entity is None or not len(graph.answers(entity, inverse(question.direction))):
+    if question.entity == UNKNOWN:
+        return ""
+    if not len(graph.answers(question.entity, inverse(question.direction))):
         return ""
     if not _leads_one_way(state, relation_of(question.direction)):
         return ""

@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from casegraph.answering.belief import believed, features, log_odds
-from casegraph.answering.explanation import reasons
 from casegraph.answering.pair_strengths import Pairs
 from casegraph.answering.query import (
     Found,
@@ -28,7 +27,8 @@ from casegraph.answering.query import (
     scores_of_targets,
     standings,
 )
-from casegraph.answering.results import Answer
+from casegraph.answering.reasons import reasons
+from casegraph.answering.results.answer import Answer
 from casegraph.answering.state import State
 from casegraph.batch.completion import chosen_directions
 from casegraph.casebase import CaseBase

@@ -23,9 +23,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from casegraph import __version__
-from casegraph.answering.explanation import reasons
 from casegraph.answering.query import ALL
-from casegraph.answering.results import Answer
+from casegraph.answering.questions import entities_of_type
+from casegraph.answering.reasons import reasons
+from casegraph.answering.results.answer import Answer
 from casegraph.answering.state import State
 from casegraph.batch.pair_lists import (
     AskTask,
@@ -51,7 +52,7 @@ from casegraph.batch.resumption import Resumable
 from casegraph.casebase import CaseBase
 from casegraph.errors import InvalidSettings, UnknownName
 from casegraph.execution.executor import HERE, Executor
-from casegraph.graph.arrays import Counts, Ids, ids
+from casegraph.graph.arrays import Counts, Ids
 from casegraph.graph.digest import relations_in_use
 from casegraph.graph.directions import (
     directions_of,
@@ -60,7 +61,6 @@ from casegraph.graph.directions import (
     relation_of,
 )
 from casegraph.graph.graph import Graph, Query
-from casegraph.graph.lookup import entities_of_type
 from casegraph.graph.names import Names
 from casegraph.running import Show, quiet
 
@@ -395,9 +395,7 @@ def _first_reason(
 
 def _of_type(state: State, of_type: str) -> Ids:
     """The entities of a type, sorted."""
-    names = entities_of_type(state.graph, state.descriptions, of_type)
-    found = [state.graph.entities.find(name) for name in names]
-    return np.sort(ids(entity for entity in found if entity is not None))
+    return np.sort(entities_of_type(state, of_type))
 
 
 def _check_known(kind: str, names: tuple[str, ...], known: Names) -> None:
@@ -410,7 +408,7 @@ def _digest(state: State, wanted: Wanted) -> str:
     """A digest of everything that the lines depend on."""
     parts: list[Any] = [__version__, state.digest, asdict(wanted)]
     if wanted.of_type:
-        names = entities_of_type(state.graph, state.descriptions, wanted.of_type)
-        parts.append(sorted(names))
+        entities = entities_of_type(state, wanted.of_type).tolist()
+        parts.append(sorted(state.graph.entities[entity] for entity in entities))
     content = json.dumps(parts)
     return sha256(content.encode()).hexdigest()

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from casegraph.answering.explanation import Explanation
+from casegraph.answering.results.explanation import Explanation
 from casegraph.batch.completion import better_explained
 from casegraph.casebase import CaseBase
 from casegraph.errors import several

@@ -9,8 +9,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from casegraph.answering.evidence.reason import Reason
-from casegraph.answering.explanation import Neighbour
+from casegraph.answering.questions import End, Known
+from casegraph.answering.results.explanation import Neighbour
+from casegraph.answering.results.reason import Reason
 from casegraph.graph.directions import Step
 
 MAX_NAME = 4_096  # characters
@@ -26,8 +27,6 @@ NewName = Annotated[
 ]
 Fact = tuple[Name, Name, Name]
 NewFact = tuple[NewName, NewName, NewName]
-Wanted = Literal["tail", "head"]
-Known = Literal["mark", "exclude"]
 Top = Annotated[int, Field(ge=1, le=MAX_ROWS)]
 Sequence = Annotated[int, Field(ge=0, le=MAX_SEQUENCE)]
 Labels = dict[str, str]
@@ -47,7 +46,7 @@ class Question(Model):
 
     entity: Name
     relation: Name
-    wanted: Wanted = "tail"
+    wanted: End = "tail"
 
 
 class AskQuery(BaseModel):
@@ -55,7 +54,7 @@ class AskQuery(BaseModel):
 
     entity: Name
     relation: Name
-    wanted: Wanted = "tail"
+    wanted: End = "tail"
     top: Annotated[int, Field(ge=1, le=MAX_ROWS, description="How many.")] = 10
     known: Known = "mark"
     of_type: Name | None = None
@@ -365,7 +364,7 @@ class PathTypes(Model):
     """The best path types of a relation, for a cluster or for everyone."""
 
     relation: str
-    wanted: Wanted
+    wanted: End
     cluster: int | None
     path_types: list[PathType]
     sequence: int
@@ -492,7 +491,14 @@ class Change(Model):
 Pair = Annotated[list[Name], Field(min_length=2, max_length=3)]
 
 
-class CompleteJob(Model):
+class AnyJob(Model):
+    """What jobs have in common; `explain`: whether to give reasons."""
+
+    relations: Annotated[list[Name], Field(max_length=MAX_ROWS)] = []
+    explain: bool = True
+
+
+class CompleteJob(AnyJob):
     """Propose facts that are missing, the most probable first.
 
     heads, tails  the only heads and tails; all if empty
@@ -507,7 +513,6 @@ class CompleteJob(Model):
     """
 
     kind: Literal["complete"]
-    relations: Annotated[list[Name], Field(max_length=MAX_ROWS)] = []
     heads: Annotated[list[Name], Field(max_length=MAX_ROWS)] = []
     tails: Annotated[list[Name], Field(max_length=MAX_ROWS)] = []
     entities: Annotated[list[Name], Field(max_length=MAX_ROWS)] = []
@@ -519,16 +524,13 @@ class CompleteJob(Model):
     of_type: Annotated[str, StringConstraints(max_length=MAX_NAME)] = ""
     best: Annotated[int, Field(ge=1, le=100_000)] = 1_000
     at_most: Annotated[int, Field(ge=1)] | None = None
-    explain: bool = True
 
 
-class AuditJob(Model):
+class AuditJob(AnyJob):
     """List the least probable facts; with `explain`, up to three reasons for each."""
 
     kind: Literal["audit"]
-    relations: Annotated[list[Name], Field(max_length=MAX_ROWS)] = []
     top: Annotated[int, Field(ge=1, le=10_000)] = 100
-    explain: bool = True
 
 
 JobState = Literal["waiting", "running", "done", "failed", "cancelled"]

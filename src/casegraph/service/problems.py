@@ -20,6 +20,7 @@ from casegraph.errors import (
     IncompatibleFile,
     InvalidSettings,
     MalformedFact,
+    NotReached,
     ReadOnlyStore,
     StoreInUse,
     UnknownName,
@@ -31,6 +32,7 @@ RETRY_SECONDS = "1"
 
 STATUSES: dict[type[CasegraphError], HTTPStatus] = {
     UnknownName: HTTPStatus.NOT_FOUND,
+    NotReached: HTTPStatus.NOT_FOUND,
     AmbiguousName: HTTPStatus.CONFLICT,
     MalformedFact: HTTPStatus.UNPROCESSABLE_ENTITY,
     InvalidSettings: HTTPStatus.UNPROCESSABLE_ENTITY,

@@ -14,6 +14,7 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 
 from casegraph import __version__
+from casegraph.answering.questions import End, Known
 from casegraph.casebase import CaseBase
 from casegraph.errors import CasegraphError
 from casegraph.graph.facts import Fact
@@ -49,21 +50,21 @@ class Tools:
         self,
         entity: str,
         relation: str,
-        wanted: models.Wanted = "tail",
+        wanted: End = "tail",
         top: int = 10,
-        known: models.Known = "mark",
+        known: Known = "mark",
         of_type: str | None = None,
     ) -> models.Answers:
         """The best answers to (entity, relation, ?); for wanted=head to (?, relation, entity)."""
         cases = self._now()
         question = models.Question(entity=entity, relation=relation, wanted=wanted)
-        found = asking.asked(
-            cases, question, top=_bounded(top), known=known, of_type=of_type
+        (found,) = asking.asked(
+            cases, [question], top=_bounded(top), known=known, of_type=of_type
         )
         return asking.answers(cases, found)
 
     def explain(
-        self, entity: str, relation: str, answer: str, wanted: models.Wanted = "tail"
+        self, entity: str, relation: str, answer: str, wanted: End = "tail"
     ) -> models.Explanation:
         """Why an entity is an answer: reasons that add up to its score, and their precedents."""
         cases = self._now()
@@ -94,7 +95,7 @@ class Tools:
         relation: str,
         add: list[models.Fact] | None = None,
         retract: list[models.Fact] | None = None,
-        wanted: models.Wanted = "tail",
+        wanted: End = "tail",
     ) -> models.Imagined:
         """Ask a world with some facts more and others less; nothing is written."""
         question = models.Question(entity=entity, relation=relation, wanted=wanted)

@@ -11,14 +11,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
-from casegraph.answering.evidence.reason import Reason
+from casegraph.answering.results.reason import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from casegraph.answering.evidence.context import AnswerContext, Piece
     from casegraph.answering.evidence.fact_rows import FactRow
-    from casegraph.answering.evidence.reason import KindName
+    from casegraph.answering.results.reason import KindName
 
 
 class EvidenceKind(ABC):

@@ -9,8 +9,8 @@ import numpy as np
 
 from casegraph.answering.evidence.fact_rows import fact_row
 from casegraph.answering.evidence.kind import EvidenceKind
-from casegraph.answering.evidence.reason import Reason
 from casegraph.answering.query import leaves_one_out
+from casegraph.answering.results.reason import Reason
 from casegraph.answering.weights import estimate, with_one_fewer
 from casegraph.graph.arrays import ids
 from casegraph.graph.directions import inverse

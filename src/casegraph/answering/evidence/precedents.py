@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from casegraph.answering.evidence.context import AnswerContext, Piece
     from casegraph.answering.evidence.fact_rows import FactRow
-    from casegraph.answering.evidence.reason import Reason
+    from casegraph.answering.results.reason import Reason
 
 
 class Precedents(Resemblance):

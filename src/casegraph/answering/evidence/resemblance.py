@@ -15,7 +15,7 @@ from casegraph.answering.evidence.kind import EvidenceKind
 
 if TYPE_CHECKING:
     from casegraph.answering.evidence.context import AnswerContext, Piece, Weighted
-    from casegraph.answering.evidence.reason import Reason
+    from casegraph.answering.results.reason import Reason
 
 
 class Resemblance(EvidenceKind):

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -25,8 +25,9 @@ from casegraph.errors import CasegraphError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from casegraph.answering.explanation import Explanation
-    from casegraph.answering.results import Answer, Answers
+    from casegraph.answering.arguments import AnyQuestion
+    from casegraph.answering.results.answer import Answer, Answers
+    from casegraph.answering.results.explanation import Explanation
     from casegraph.casebase import CaseBase
     from casegraph.cli.options import Chosen
     from casegraph.cli.reading import Read
@@ -152,15 +153,17 @@ def ask(
 @with_columns
 @with_settings
 @with_format
-def explain(
+def explain(  # noqa: PLR0913  (one for each option)
     source: str,
     entity: str,
     relation: str,
     answer: str,
     *,
+    head: bool,
+    change_mind: bool,
+    as_of: int | None,
     read: Read,
     chosen: Chosen,
-    **options: Any,  # noqa: ANN401
 ) -> Result:
     """Explain why ANSWER is an answer to (ENTITY, RELATION, ?).
 
@@ -171,25 +174,16 @@ def explain(
     """
     from casegraph.cli.sources import case_base
 
-    as_of = options["as_of"]
     cases = case_base(
         source, chosen(source), relation, [entity, answer], as_of=as_of, read=read
     )
-    entity = cases.entity(entity)
-    if options["head"]:
-        answers = cases.ask_head(relation, entity, top=-1)
+    if head:
+        found = cases.answer(answer, relation, entity, wanted="head")
     else:
-        answers = cases.ask(entity, relation, top=-1)
-    wanted = cases.entity(answer)
-    found = [given for given in answers if given.entity == wanted]
-    if not found:
-        raise CasegraphError(
-            f"{answer!r} was not reached by {answers.question}: "
-            "no path type or precedent leads there"
-        )
-    if options["change_mind"]:
-        return _change_of_mind(cases, found[0])
-    return _reasons(cases.explain(found[0]))
+        found = cases.answer(entity, relation, answer)
+    if change_mind:
+        return _change_of_mind(cases, found)
+    return _reasons(cases.explain(found))
 
 
 @cli.command()
@@ -245,16 +239,14 @@ def _changed(
     if missing is not None:
         cases = cases.assuming(missing)
     from casegraph.graph.facts import Fact
-    from casegraph.graph.lookup import entity_named
+    from casegraph.graph.lookup import entity_id
+
+    def entity(text: str) -> str:
+        found = entity_id(cases.graph, cases.descriptions, text)
+        return text if found is None else cases.graph.entities[found]
 
     def named(head: str, relation: str, tail: str) -> Fact:
-        graph = cases.graph
-        descriptions = cases.descriptions
-        return Fact(
-            entity_named(graph, descriptions, head),
-            cases.relation(relation),
-            entity_named(graph, descriptions, tail),
-        )
+        return Fact(entity(head), cases.relation(relation), entity(tail))
 
     left_out = [named(*fact) for fact in retracted]
     for fact in left_out:
@@ -321,18 +313,9 @@ def _row(cases: CaseBase, answer: Answer, columns: Iterable[str]) -> tuple[Any, 
 def _answers_to_file(cases: CaseBase, file: str, asked: dict[str, Any]) -> Result:
     """The answers to all questions of a file, question by question."""
     questions = list(_questions_in(file))
-    about_tails = []
-    for question in questions:
-        if not question.is_about_heads:
-            about_tails.append((question.entity, question.relation))
-    answers_about_tails = iter(cases.ask_many(about_tails, **asked))
     of_answer = _columns(cases, labels=True)
     rows: list[tuple[Any, ...]] = []
-    for question in questions:
-        if question.is_about_heads:
-            answers = cases.ask_head(question.relation, question.entity, **asked)
-        else:
-            answers = next(answers_about_tails)
+    for answers in cases.ask_many(questions, **asked):
         for answer in answers:
             wanted = "head" if answer.inverse else "tail"
             row = _row(cases, answer, of_answer)
@@ -344,15 +327,7 @@ def _answers_to_file(cases: CaseBase, file: str, asked: dict[str, Any]) -> Resul
     return Result(columns, rows, shown=tuple(shown))
 
 
-class Asked(NamedTuple):
-    """A question of a file."""
-
-    entity: str
-    relation: str
-    is_about_heads: bool
-
-
-def _questions_in(file: str) -> Iterator[Asked]:
+def _questions_in(file: str) -> Iterator[AnyQuestion]:
     """The questions of a file: an entity and a relation a line, or a fact with ? at one end."""
     from casegraph.formats.columns import plain
     from casegraph.formats.delimited import rows_of
@@ -366,9 +341,9 @@ def _questions_in(file: str) -> Iterator[Asked]:
             continue
         match fields:
             case [entity, relation] | [entity, relation, "?" | ""]:
-                yield Asked(entity, relation, is_about_heads=False)
+                yield entity, relation, None
             case ["?" | "", relation, entity]:
-                yield Asked(entity, relation, is_about_heads=True)
+                yield None, relation, entity
             case _:
                 expected = "an entity and a relation, or a fact with ? at one end"
                 reading.refuse(

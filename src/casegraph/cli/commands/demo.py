@@ -12,7 +12,7 @@ from casegraph.cli.group import cli
 from casegraph.cli.output import Result, with_format
 
 if TYPE_CHECKING:
-    from casegraph.answering.results import Answer
+    from casegraph.answering.results.answer import Answer
     from casegraph.casebase import CaseBase
 
 AT_LENGTH = (

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
+from casegraph.answering.questions import End
 from casegraph.casebase import CaseBase
 from casegraph.service import models
 from casegraph.service.models import MAX_NAME, MAX_ROWS
@@ -39,8 +40,8 @@ async def ask(request: Request) -> Response:
     )
 
     def answers(cases: CaseBase) -> models.Answers:
-        found = asking.asked(
-            cases, question, top=asked.top, known=asked.known, of_type=asked.of_type
+        (found,) = asking.asked(
+            cases, [question], top=asked.top, known=asked.known, of_type=asked.of_type
         )
         return asking.answers(cases, found)
 
@@ -74,7 +75,7 @@ async def explain(
     entity: NameQuery,
     relation: NameQuery,
     answer: NameQuery,
-    wanted: models.Wanted = "tail",
+    wanted: End = "tail",
     as_of: AsOf = None,
 ) -> models.Explanation:
     """Why an entity is an answer: the reasons that add up to its score, and their precedents."""

@@ -6,12 +6,12 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Query, Response
 from fastapi.responses import StreamingResponse
 
+from casegraph.answering.results.labels import labels_of
 from casegraph.service import feed, models
 from casegraph.service.core import Service
 from casegraph.service.models import MAX_SEQUENCE
 from casegraph.service.pages import Cursor, cursor_of
 from casegraph.service.reading import CursorText, Limit, Serving
-from casegraph.service.views.labels import labels_of
 
 router = APIRouter(prefix="/v1", tags=["changing"])
 
@@ -80,7 +80,7 @@ def _history(service: Service, at: Cursor, limit: int) -> models.History:
         events=found[:limit],
         next=following,
         sequence=service.store.sequence,
-        labels=labels_of(service.snapshots.now(), names),
+        labels=labels_of(service.store.descriptions, names),
     )
 
 

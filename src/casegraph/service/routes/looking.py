@@ -6,6 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from casegraph import __version__
+from casegraph.answering.questions import End
 from casegraph.casebase import CaseBase
 from casegraph.service import models
 from casegraph.service.core import Service
@@ -147,7 +148,7 @@ async def members(
 async def path_types(
     reading: Reading,
     relation: NameQuery,
-    wanted: models.Wanted = "tail",
+    wanted: End = "tail",
     cluster: Annotated[int | None, Query(ge=0, le=2**31 - 1)] = None,
     top: TopQuery = 20,
     as_of: AsOf = None,

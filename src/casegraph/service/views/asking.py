@@ -4,18 +4,20 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from http import HTTPStatus
 
-from casegraph.answering import results
-from casegraph.answering.evidence.reason import Reason
-from casegraph.answering.explanation import Neighbour
+from casegraph.answering.arguments import AnyQuestion
 from casegraph.answering.query import UNKNOWN
+from casegraph.answering.questions import End, Known
+from casegraph.answering.results import answer as results
+from casegraph.answering.results.explanation import Neighbour
+from casegraph.answering.results.labels import labels_of
+from casegraph.answering.results.reason import Reason
 from casegraph.casebase import CaseBase
 from casegraph.errors import UnknownName
 from casegraph.graph.arrays import Ids, ids
 from casegraph.graph.directions import backward, forward
-from casegraph.graph.names import Names
+from casegraph.graph.lookup import exact_ids
 from casegraph.service import models
 from casegraph.service.problems import Refused
-from casegraph.service.views.labels import labels_of
 
 NAMED = 12  # precedents and failures of a reason
 FACTS_NAMED = 24  # facts of a reason
@@ -23,31 +25,28 @@ FACTS_NAMED = 24  # facts of a reason
 
 def asked(
     cases: CaseBase,
-    question: models.Question,
+    questions: list[models.Question],
     *,
     top: int,
-    known: models.Known = "mark",
+    known: Known = "mark",
     of_type: str | None = None,
     candidates: list[str] | None = None,
-) -> results.Answers:
-    """The answers to a question."""
-    if question.wanted == "head":
-        return cases.ask_head(
-            question.relation,
-            question.entity,
-            top,
-            known=known,
-            of_type=of_type,
-            candidates=candidates,
-        )
-    return cases.ask(
-        question.entity,
-        question.relation,
+) -> list[results.Answers]:
+    """The answers to questions."""
+    return cases.ask_many(
+        [_with_open_end(question) for question in questions],
         top,
         known=known,
         of_type=of_type,
         candidates=candidates,
     )
+
+
+def _with_open_end(question: models.Question) -> AnyQuestion:
+    """A question with None for the end that is wanted."""
+    if question.wanted == "head":
+        return None, question.relation, question.entity
+    return question.entity, question.relation, None
 
 
 def entities_asked(
@@ -60,62 +59,32 @@ def entities_asked(
     asked = dict[int, list[int]]()
     graph = cases.graph
     for question in questions:
-        relation = _found(cases, graph.relations, question.relation)
-        if relation is not None:
+        relations = exact_ids(graph.relations, cases.descriptions, question.relation)
+        entities = exact_ids(graph.entities, cases.descriptions, question.entity)
+        for relation in relations[:1]:
             is_head = question.wanted == "head"
             direction = backward(relation) if is_head else forward(relation)
-            entity = _found(cases, graph.entities, question.entity)
-            about = asked.setdefault(direction, [])
-            about.append(UNKNOWN if entity is None else entity)
+            entity = entities[0] if entities else UNKNOWN
+            asked.setdefault(direction, []).append(entity)
     return {direction: ids(about) for direction, about in asked.items()}
-
-
-def _found(cases: CaseBase, names: Names, text: str) -> int | None:
-    """The id of the only or first name that a text is, or is the label of."""
-    found = names.find(text)
-    if found is not None:
-        return found
-    labelled_so = cases.descriptions.named(text)
-    known = [name for name in labelled_so if name in names]
-    return names.find(known[0]) if known else None
 
 
 def all_asked(cases: CaseBase, asking: models.Questions) -> models.Batch:
     """The answers to several questions."""
-    answered = list(_all_answers(cases, asking))
-    return models.Batch(answered=answered, sequence=cases.state.sequence)
-
-
-def _all_answers(cases: CaseBase, asking: models.Questions) -> Iterator[models.Answers]:
-    """The answers to each question; those for tails are answered in parallel."""
-    for_tails = [question for question in asking.questions if question.wanted == "tail"]
-    found_tails = cases.ask_many(
-        [(question.entity, question.relation) for question in for_tails],
-        asking.top,
+    found = asked(
+        cases,
+        asking.questions,
+        top=asking.top,
         known=asking.known,
         of_type=asking.of_type,
         candidates=asking.candidates,
     )
-    remaining_tails = iter(found_tails)
-    for question in asking.questions:
-        if question.wanted == "tail":
-            found = next(remaining_tails)
-        else:
-            found = asked(
-                cases,
-                question,
-                top=asking.top,
-                known=asking.known,
-                of_type=asking.of_type,
-                candidates=asking.candidates,
-            )
-        yield answers(cases, found)
+    answered = [answers(cases, one) for one in found]
+    return models.Batch(answered=answered, sequence=cases.state.sequence)
 
 
 def answers(cases: CaseBase, found: results.Answers) -> models.Answers:
     """Answers as a response."""
-    answer_names = [answer.entity for answer in found]
-    names = [found.asked, found.relation, *answer_names]
     return models.Answers(
         question=_question(found.asked, found.relation, inverse=found.inverse),
         answers=[answer(given) for given in found],
@@ -124,7 +93,7 @@ def answers(cases: CaseBase, found: results.Answers) -> models.Answers:
         tuned=found.tuned,
         none=found.none,
         sequence=cases.state.sequence,
-        labels=labels_of(cases, names),
+        labels=dict(found.labels),
     )
 
 
@@ -140,22 +109,17 @@ def answer(found: results.Answer) -> models.Answer:
 
 
 def _question(asked_about: str, relation: str, *, inverse: bool) -> models.Question:
-    wanted: models.Wanted = "head" if inverse else "tail"
+    wanted: End = "head" if inverse else "tail"
     return models.Question(entity=asked_about, relation=relation, wanted=wanted)
 
 
 def answer_named(
     cases: CaseBase, question: models.Question, name: str
 ) -> results.Answer:
-    """The answer to a question that is an entity; an error if it was not reached."""
-    cases.entity(question.entity)
-    wanted = cases.entity(name)
-    found = asked(cases, question, top=-1)
-    for given in found:
-        if given.entity == wanted:
-            return given
-    message = f"{name!r} was not reached by {found.question}: no path type or precedent leads there"
-    raise Refused(HTTPStatus.NOT_FOUND, message)
+    """The answer to a question that is an entity; `NotReached` if nothing leads there."""
+    if question.wanted == "head":
+        return cases.answer(name, question.relation, question.entity, wanted="head")
+    return cases.answer(question.entity, question.relation, name)
 
 
 def explanation(cases: CaseBase, given: results.Answer) -> models.Explanation:
@@ -172,7 +136,7 @@ def explanation(cases: CaseBase, given: results.Answer) -> models.Explanation:
         reasons=list(shortened.reasons),
         neighbours=list(shortened.neighbours),
         sequence=cases.state.sequence,
-        labels=labels_of(cases, shortened.names()),
+        labels=labels_of(cases.descriptions, shortened.names()),
     )
 
 
@@ -199,16 +163,17 @@ def similar(
         entity=name,
         neighbours=near,
         sequence=cases.state.sequence,
-        labels=labels_of(cases, names),
+        labels=labels_of(cases.descriptions, names),
     )
 
 
 def imagined(cases: CaseBase, wanted: models.WhatIf) -> models.Imagined:
     """The answers before and after a change that is not made."""
     other = cases.what_if(wanted.add, wanted.retract)
-    before = asked(cases, wanted.question, top=wanted.top, known=wanted.known)
+    question = [wanted.question]
+    (before,) = asked(cases, question, top=wanted.top, known=wanted.known)
     try:
-        after = asked(other, wanted.question, top=wanted.top, known=wanted.known)
+        (after,) = asked(other, question, top=wanted.top, known=wanted.known)
     except UnknownName as error:
         after = results.Answers(
             before.asked,
@@ -251,7 +216,7 @@ def change_of_mind(
     if wanted.answer is not None:
         given = answer_named(cases, wanted.question, wanted.answer)
     else:
-        found = asked(cases, wanted.question, top=1, known=wanted.known)
+        (found,) = asked(cases, [wanted.question], top=1, known=wanted.known)
         if not found:
             message = f"{found.question} has no answer: {found.note}"
             raise Refused(HTTPStatus.NOT_FOUND, message)
@@ -274,5 +239,5 @@ def change_of_mind(
         considered=change.considered,
         tried=change.tried,
         sequence=cases.state.sequence,
-        labels=labels_of(cases, names),
+        labels=labels_of(cases.descriptions, names),
     )

@@ -4,6 +4,8 @@ from collections import Counter, deque
 
 import numpy as np
 
+from casegraph.answering.questions import End
+from casegraph.answering.results.labels import labels_of
 from casegraph.answering.state import State
 from casegraph.answering.weights import estimate, prior_times_precision
 from casegraph.casebase import CaseBase
@@ -17,7 +19,6 @@ from casegraph.graph.directions import (
 )
 from casegraph.kernels import ClusterTree
 from casegraph.service import models
-from casegraph.service.views.labels import labels_of
 from casegraph.similarity.clusters import hac
 from casegraph.similarity.clusters.assignment import EVERYONE
 from casegraph.statistics.path_types import unpacked
@@ -52,7 +53,7 @@ def clusters(cases: CaseBase, first: int, count: int) -> tuple[models.Clusters, 
         threshold=state.settings.threshold,
         next=None,
         sequence=cases.state.sequence,
-        labels=labels_of(cases, [*members, *relations]),
+        labels=labels_of(cases.descriptions, [*members, *relations]),
     )
     return shown, len(numbers) > first + count
 
@@ -111,7 +112,7 @@ def members(
         members=names,
         next=None,
         sequence=cases.state.sequence,
-        labels=labels_of(cases, names),
+        labels=labels_of(cases.descriptions, names),
     )
     return shown, len(found) > first + count
 
@@ -155,7 +156,7 @@ def _nodes_down_to_clusters(grown: ClusterTree, threshold: float) -> list[models
 
 
 def path_types(
-    cases: CaseBase, relation: str, wanted: models.Wanted, cluster: int | None, top: int
+    cases: CaseBase, relation: str, wanted: End, cluster: int | None, top: int
 ) -> models.PathTypes:
     """The best path types of a relation by the paper's equations, for a cluster or everyone."""
     state = clustered(cases)
@@ -194,5 +195,5 @@ def path_types(
         cluster=cluster,
         path_types=found,
         sequence=cases.state.sequence,
-        labels=labels_of(cases, [name, *steps]),
+        labels=labels_of(cases.descriptions, [name, *steps]),
     )

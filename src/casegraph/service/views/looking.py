@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from casegraph.answering.results.labels import labels_of
 from casegraph.casebase import CaseBase
 from casegraph.graph.arrays import Counts, Ids
 from casegraph.graph.digest import relations_in_use
@@ -13,7 +14,6 @@ from casegraph.graph.facts import Fact
 from casegraph.graph.lookup import types_of
 from casegraph.service import models
 from casegraph.service.views.clusters import clustered
-from casegraph.service.views.labels import labels_of
 from casegraph.similarity.profiles import NONE
 
 LARGEST = 8  # entities in the overview
@@ -62,7 +62,7 @@ def entity(
         facts=list(page),
         next=None,
         sequence=cases.state.sequence,
-        labels=labels_of(cases, names),
+        labels=labels_of(cases.descriptions, names),
     )
     return shown, len(facts) > first + count
 
@@ -94,7 +94,7 @@ def relations(cases: CaseBase, first: int, count: int) -> tuple[models.Relations
         relations=page,
         next=None,
         sequence=cases.state.sequence,
-        labels=labels_of(cases, names),
+        labels=labels_of(cases.descriptions, names),
     )
     return shown, len(all_of_them) > first + count
 
@@ -162,7 +162,7 @@ def types(cases: CaseBase) -> models.Types:
     return models.Types(
         types=found,
         sequence=cases.state.sequence,
-        labels=labels_of(cases, (count.type for count in found)),
+        labels=labels_of(cases.descriptions, (count.type for count in found)),
     )
 
 
@@ -218,7 +218,9 @@ def suggestions(
     for suggestion in found:
         names += [suggestion.question.entity, suggestion.question.relation]
     return models.Suggestions(
-        suggestions=found, sequence=cases.state.sequence, labels=labels_of(cases, names)
+        suggestions=found,
+        sequence=cases.state.sequence,
+        labels=labels_of(cases.descriptions, names),
     )
 
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from casegraph.answering.rendering import reasons_to_show, sentence
+from casegraph.answering.results.text import reasons_to_show, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from casegraph.answering.explanation import Explanation
-    from casegraph.answering.results import Answer, Answers
+    from casegraph.answering.results.answer import Answer, Answers
+    from casegraph.answering.results.explanation import Explanation
 
 STYLE = (
     "<style>"

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, overload
 
-from casegraph.answering.notebook import answers_as_html
-from casegraph.answering.rendering import question
+from casegraph.answering.results.html import answers_as_html
+from casegraph.answering.results.text import question
 from casegraph.frames import Tabular
 from casegraph.graph.directions import is_inverse, relation_of
 

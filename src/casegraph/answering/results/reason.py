@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from casegraph.answering.rendering import path_type_as_text, path_with_arrows
+from casegraph.answering.results.text import path_type_as_text, path_with_arrows
 from casegraph.graph.directions import Step
 from casegraph.graph.facts import Fact
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from casegraph.answering.evidence.reason import Reason
-    from casegraph.answering.explanation import Explanation
+    from casegraph.answering.results.explanation import Explanation
+    from casegraph.answering.results.reason import Reason
     from casegraph.graph.directions import Step
 
 PRECEDENTS_SHOWN = 3  # by name, in a sentence
