@@ -18,7 +18,7 @@ from casegraph.service.rights import ROUTES
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-QUESTION = models.Question(entity="Albert Einstein", relation="citizen of")
+QUESTION = models.NamedQuestion(entity="Albert Einstein", relation="citizen of")
 PAIR = ("Albert Einstein", "citizen of")
 RETRACTED = [("Albert Einstein", "born in", "Ulm")]
 EXAMPLES: dict[str, dict[str, Any]] = {

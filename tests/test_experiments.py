@@ -21,7 +21,7 @@ from casegraph import (
     world,
     write_facts,
 )
-from casegraph.answering.ranking import Targets, distinct, filtered_ranks
+from casegraph.answering.ranks import Targets, distinct, filtered_ranks
 from casegraph.answering.state import State
 from casegraph.cli import cli
 from casegraph.evaluation.catalogue import find

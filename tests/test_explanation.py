@@ -30,7 +30,7 @@ from casegraph.answering.results.reason import KindName, Reason
 from casegraph.answering.results.text import LEAST_SHOWN
 from casegraph.casebase import CaseBase
 from casegraph.errors import CasegraphError
-from casegraph.graph.directions import Step
+from casegraph.graph.directions import PathStep
 from casegraph.settings import Settings
 
 # Kinds with one piece of evidence at most.
@@ -67,7 +67,7 @@ def query_relation(answer: Answer) -> oracle.Name:
     return (answer.relation, -1) if answer.inverse else answer.relation
 
 
-def in_oracle(step: Step) -> oracle.Name:
+def in_oracle(step: PathStep) -> oracle.Name:
     """A relation as the oracle names it, from a step of an explanation."""
     return (step.relation, -1) if step.inverse else step.relation
 
@@ -391,7 +391,7 @@ def test_the_arrows_of_a_drawn_path_point_the_way_of_the_facts() -> None:
     added += [("e", "r", "o"), ("f", "s", "o")]
     best = case_base(added).ask("e", "t")[0]
     reason = case_base(added).explain(best).reasons[0]
-    assert reason.steps == (Step("r"), Step("s", inverse=True))
+    assert reason.steps == (PathStep("r"), PathStep("s", inverse=True))
     assert reason.paths == (("e", "o", "f"),)
     assert reason.drawn() == ["e —r→ o ←s— f"]
 

@@ -141,11 +141,11 @@ def _body(model: type[BaseModel], given: dict[str, Any]) -> dict[str, Any]:
     return model.model_validate(values).model_dump(mode="json")
 
 
-def _question(question: Pair) -> models.Question:
-    if isinstance(question, models.Question):
+def _question(question: Pair) -> models.NamedQuestion:
+    if isinstance(question, models.NamedQuestion):
         return question
     entity, relation = question
-    return models.Question(entity=entity, relation=relation)
+    return models.NamedQuestion(entity=entity, relation=relation)
 
 
 class AsOf(TypedDict, total=False):
@@ -187,7 +187,7 @@ class AskingMany(Asking, total=False):
     candidates: list[str] | None
 
 
-Pair = tuple[str, str] | models.Question
+Pair = tuple[str, str] | models.NamedQuestion
 """A question: an entity and a relation, whose tail is wanted; or a model that says more."""
 
 
@@ -209,17 +209,17 @@ class Routes:
     def suggestions(self, *, top: int = 8) -> None:
         """Questions to begin with."""
 
-    @route("GET", "/v1/ask", models.Answers)
+    @route("GET", "/v1/ask", models.AnswersResponse)
     def ask(self, entity: str, relation: str, **options: Unpack[AskingOne]) -> None:
         """The best answers to (entity, relation, ?), or (?, relation, entity) for wanted="head"."""
 
-    @route("POST", "/v1/ask", models.Batch, models.Questions)
+    @route("POST", "/v1/ask", models.BatchResponse, models.QuestionsRequest)
     def ask_many(
         self, questions: Iterable[Pair], **options: Unpack[AskingMany]
     ) -> None:
         """Several questions at once."""
 
-    @route("GET", "/v1/explain", models.Explanation)
+    @route("GET", "/v1/explain", models.ExplanationResponse)
     def explain(
         self,
         entity: str,
@@ -236,7 +236,7 @@ class Routes:
     ) -> None:
         """The entities most like an entity; with a relation, only those that have it."""
 
-    @route("POST", "/v1/what-if", models.Imagined, models.WhatIf)
+    @route("POST", "/v1/what-if", models.WhatIfResponse, models.WhatIfRequest)
     def what_if(
         self,
         question: Pair,
@@ -247,7 +247,12 @@ class Routes:
     ) -> None:
         """Ask a question as if some facts were added and others retracted."""
 
-    @route("POST", "/v1/change-of-mind", models.ChangeOfMind, models.MindQuestion)
+    @route(
+        "POST",
+        "/v1/change-of-mind",
+        models.CounterfactualResponse,
+        models.CounterfactualRequest,
+    )
     def change_of_mind(
         self,
         question: Pair,
@@ -265,7 +270,7 @@ class Routes:
     ) -> None:
         """What is known about an entity; `cluster` says whether to look for its cluster."""
 
-    @route("GET", "/v1/search", models.Hits)
+    @route("GET", "/v1/search", models.SearchResponse)
     def search(self, words: str, **options: Unpack[Top]) -> None:
         """The entities whose name or label contains all these words."""
 
@@ -277,7 +282,7 @@ class Routes:
     def types(self, **at: Unpack[AsOf]) -> None:
         """The types of entities."""
 
-    @route("GET", "/v1/clusters", models.Clusters)
+    @route("GET", "/v1/clusters", models.ClusterPage)
     def clusters(self, **page: Unpack[Page]) -> None:
         """A page of the clusters, the largest first."""
 
@@ -306,12 +311,12 @@ class Routes:
     ) -> None:
         """A page of the facts that were added and retracted after an update."""
 
-    @route("POST", "/v1/update", models.Updated, models.Update)
+    @route("POST", "/v1/update", models.UpdateResponse, models.UpdateRequest)
     def update(
         self,
         add: Iterable[FactLike] = (),
         retract: Iterable[FactLike | str] = (),
-        describe: Iterable[models.Description] = (),
+        describe: Iterable[models.NewDescription] = (),
         *,
         idempotency_key: str | None = None,
     ) -> None:

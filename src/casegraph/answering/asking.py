@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from casegraph.answering.query import Found
-    from casegraph.answering.questions import Question, Wanted
+    from casegraph.answering.questions import AnswerOptions, Question
     from casegraph.answering.results.answer import Answer
     from casegraph.answering.state import State
 
@@ -35,7 +35,7 @@ MOST_BELIEVED = 200  # answers to a question whose probability is given
 
 
 def answers_to_all(
-    state: State, questions: Sequence[Question], wanted: Wanted
+    state: State, questions: Sequence[Question], wanted: AnswerOptions
 ) -> list[Answers]:
     """The answers to each question; the questions of each relation are answered together."""
     wanted = wanted._replace(is_only_one=len(questions) == 1)
@@ -102,7 +102,7 @@ def _text(state: State, question: Question) -> str:
 
 
 def _answers_of_relation(
-    state: State, questions: list[Question], wanted: Wanted
+    state: State, questions: list[Question], wanted: AnswerOptions
 ) -> list[Answers]:
     """The answers to questions about one direction of a relation."""
     direction = questions[0].direction
@@ -141,7 +141,9 @@ class _Believed(NamedTuple):
     none: float | None
 
 
-def _kept(found: Found, known: set[int], wanted: Wanted) -> list[tuple[int, float]]:
+def _kept(
+    found: Found, known: set[int], wanted: AnswerOptions
+) -> list[tuple[int, float]]:
     """The answers that are wanted, with their scores."""
     kept = []
     for entity, score in found.pairs():
@@ -204,7 +206,7 @@ def _named(
     known: set[int],
     kept: list[tuple[int, float]],
     believed: _Believed,
-    wanted: Wanted,
+    wanted: AnswerOptions,
 ) -> Answers:
     """The wanted answers among those found, by name; if there are none, a note says why."""
     asked = (question.name, question.direction)

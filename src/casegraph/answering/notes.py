@@ -19,7 +19,7 @@ from casegraph.graph.directions import (
 
 if TYPE_CHECKING:
     from casegraph.answering.query import Found
-    from casegraph.answering.questions import Question, Wanted
+    from casegraph.answering.questions import AnswerOptions, Question
     from casegraph.answering.state import State
 
 ADD_FACTS = "add facts about it first"
@@ -28,7 +28,9 @@ USUAL_ANSWERS = "the answers are those that most others have"
 MAX_SUGGESTED_FROM = 10_000
 
 
-def why_nothing(state: State, question: Question, found: Found, wanted: Wanted) -> str:
+def why_nothing(
+    state: State, question: Question, found: Found, wanted: AnswerOptions
+) -> str:
     """Why there is no answer, and what to do about it."""
     of_unknown = about_the_unknown(state, question, wanted, to_do=ADD_FACTS)
     if of_unknown:
@@ -45,7 +47,7 @@ def why_nothing(state: State, question: Question, found: Found, wanted: Wanted) 
 
 
 def about_the_unknown(
-    state: State, question: Question, wanted: Wanted, to_do: str = USUAL_ANSWERS
+    state: State, question: Question, wanted: AnswerOptions, to_do: str = USUAL_ANSWERS
 ) -> str:
     """That nothing is known about the entity asked about; an empty string if something is."""
     name = question.name
@@ -89,7 +91,7 @@ def wrong_way_round(state: State, question: Question) -> str:
     return f"{name!r} is never the head of {relation!r}; ask with --head (ask_head in Python)"
 
 
-def _why_none_is_wanted(found: Found, wanted: Wanted) -> str:
+def _why_none_is_wanted(found: Found, wanted: AnswerOptions) -> str:
     """Why there is no answer although some were found."""
     were_found = f"{several(len(found.entities), 'answer')} found"
     also_known = "ask for them, too (known='mark', --known mark)"

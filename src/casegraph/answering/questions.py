@@ -46,7 +46,7 @@ class Question(NamedTuple):
     direction: int
 
 
-class Wanted(NamedTuple):
+class AnswerOptions(NamedTuple):
     """Which answers are wanted.
 
     top         how many, or `ALL`
@@ -69,7 +69,7 @@ def wanted_answers(
     known: Known,
     candidates: Iterable[str] | None,
     of_type: str | None = None,
-) -> Wanted:
+) -> AnswerOptions:
     """Which answers are wanted, from the arguments of a question; their names become ids."""
     count = checked_count("top", top, all_if_negative=True)
     if known not in ("mark", "exclude"):
@@ -84,7 +84,7 @@ def wanted_answers(
     if of_type is not None:
         of_this_type = set(entities_of_type(state, of_type).tolist())
         allowed = of_this_type if allowed is None else allowed & of_this_type
-    return Wanted(count, known, allowed, of_type)
+    return AnswerOptions(count, known, allowed, of_type)
 
 
 def question_of(

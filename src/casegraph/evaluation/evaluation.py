@@ -21,7 +21,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from casegraph.answering.ranking import Ranks, Targets, distinct, filtered_ranks
+from casegraph.answering.ranks import Ranks, Targets, distinct, filtered_ranks
 from casegraph.answering.state import State
 from casegraph.casebase import CaseBase
 from casegraph.errors import InvalidSettings, NotABenchmark, UnknownName, several

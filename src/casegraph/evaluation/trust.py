@@ -33,7 +33,7 @@ import numpy as np
 
 from casegraph.answering.belief import known_counts
 from casegraph.answering.questions import relation_of_text
-from casegraph.answering.ranking import Targets, filtered_ranks
+from casegraph.answering.ranks import Targets, filtered_ranks
 from casegraph.answering.state import State
 from casegraph.batch.pair_lists import (
     Least,

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from casegraph.answering.ranking import distinct
+from casegraph.answering.ranks import distinct
 from casegraph.errors import InvalidSettings
 from casegraph.evaluation.evaluation import Files
 from casegraph.graph.arrays import Counts, Flags, Ids

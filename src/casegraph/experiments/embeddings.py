@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from casegraph.answering.ranking import Ranks, distinct
+from casegraph.answering.ranks import Ranks, distinct
 from casegraph.errors import optional_module
 from casegraph.experiments.embedding_scores import (
     BY_DIRECTION,

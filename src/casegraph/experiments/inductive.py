@@ -15,7 +15,7 @@ from time import process_time
 
 import numpy as np
 
-from casegraph.answering.ranking import distinct
+from casegraph.answering.ranks import distinct
 from casegraph.casebase import CaseBase
 from casegraph.evaluation.datasets import Benchmark
 from casegraph.evaluation.evaluation import (

@@ -20,7 +20,7 @@ from time import process_time
 
 import numpy as np
 
-from casegraph.answering.ranking import distinct
+from casegraph.answering.ranks import distinct
 from casegraph.batch.resumption import Resumable
 from casegraph.casebase import CaseBase
 from casegraph.errors import NotABenchmark

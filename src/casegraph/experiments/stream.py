@@ -20,7 +20,7 @@ from time import process_time
 
 import numpy as np
 
-from casegraph.answering.ranking import Ranks
+from casegraph.answering.ranks import Ranks
 from casegraph.answering.state import State, Update
 from casegraph.batch.resumption import Resumable
 from casegraph.casebase import CaseBase

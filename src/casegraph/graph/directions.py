@@ -19,7 +19,7 @@ Numbers = TypeVar("Numbers", int, Ids, Counts)
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PathStep:
     """A relation by name, followed from head to tail, or back if `inverse`."""
 
     relation: str

@@ -20,7 +20,7 @@ from casegraph import kernels
 from casegraph.graph.arrays import Counts, Ids, ids, is_run_start, run_bounds
 from casegraph.graph.change import NO_ROWS, Change
 from casegraph.graph.directions import (
-    Step,
+    PathStep,
     backward,
     direction_count,
     directions_of,
@@ -287,10 +287,10 @@ class Graph:
         """The name of a direction: that of its relation, with ⁻¹ from tail to head."""
         return str(self.step(relation))
 
-    def step(self, direction: int) -> Step:
+    def step(self, direction: int) -> PathStep:
         """A direction of a relation by name."""
         name = self.relations[relation_of(direction)]
-        return Step(name, bool(is_inverse(direction)))
+        return PathStep(name, bool(is_inverse(direction)))
 
     def facts(self) -> Iterator[Fact]:
         """Every fact by name, sorted by relation, head and tail."""

@@ -5,14 +5,15 @@ Entities and relations are called by their names. What people call them is besid
 for every name of a response that has a label. A fact is a list of head, relation and tail.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+from casegraph.answering import state
 from casegraph.answering.questions import End, Known
 from casegraph.answering.results.explanation import Neighbour
 from casegraph.answering.results.reason import Reason
-from casegraph.graph.directions import Step
+from casegraph.graph.directions import PathStep
 
 MAX_NAME = 4_096  # characters
 MAX_ROWS = 1_000  # of a request; `Limits.rows` may be less
@@ -41,7 +42,7 @@ class Model(BaseModel):
 # --- asking
 
 
-class Question(Model):
+class NamedQuestion(Model):
     """(entity, relation, ?), or (?, relation, entity) if the head is wanted."""
 
     entity: Name
@@ -64,10 +65,10 @@ class AskQuery(BaseModel):
     ] = None
 
 
-class Questions(Model):
+class QuestionsRequest(Model):
     """Several questions at once."""
 
-    questions: Annotated[list[Question], Field(min_length=1, max_length=MAX_ROWS)]
+    questions: Annotated[list[NamedQuestion], Field(min_length=1, max_length=MAX_ROWS)]
     top: Top = 10
     known: Known = "mark"
     of_type: Name | None = None
@@ -75,7 +76,7 @@ class Questions(Model):
     as_of: Sequence | None = None
 
 
-class Answer(Model):
+class RankedAnswer(Model):
     """One answer; `probability` is null if it is known, or if the settings have no belief."""
 
     rank: int
@@ -85,7 +86,7 @@ class Answer(Model):
     known: bool
 
 
-class Answers(Model):
+class AnswersResponse(Model):
     """The answers to one question, best first.
 
     note      why there are none, or what is doubtful about the question; or empty
@@ -94,8 +95,8 @@ class Answers(Model):
     sequence  the number of the update after which this was so
     """
 
-    question: Question
-    answers: list[Answer]
+    question: NamedQuestion
+    answers: list[RankedAnswer]
     note: str
     exact: bool
     tuned: bool
@@ -104,18 +105,18 @@ class Answers(Model):
     labels: Labels
 
 
-class Batch(Model):
+class BatchResponse(Model):
     """The answers to several questions, in their order."""
 
-    answered: list[Answers]
+    answered: list[AnswersResponse]
     sequence: int
 
 
-class Explanation(Model):
+class ExplanationResponse(Model):
     """Why an answer was given; only the beginning of long lists of names and facts."""
 
-    question: Question
-    answer: Answer
+    question: NamedQuestion
+    answer: RankedAnswer
     reasons: list[Reason]
     neighbours: list[Neighbour]
     sequence: int
@@ -134,10 +135,10 @@ class Similar(Model):
 # --- imagining
 
 
-class WhatIf(Model):
+class WhatIfRequest(Model):
     """A question to a world with some facts more and others less; nothing is written."""
 
-    question: Question
+    question: NamedQuestion
     add: Annotated[list[NewFact], Field(max_length=MAX_ROWS)] = []
     retract: Annotated[list[Fact | Name], Field(max_length=MAX_ROWS)] = []
     top: Top = 10
@@ -155,26 +156,26 @@ class Move(Model):
     score_after: float | None
 
 
-class Imagined(Model):
+class WhatIfResponse(Model):
     """The answers before and after, and how those at the top move."""
 
-    before: Answers
-    after: Answers
+    before: AnswersResponse
+    after: AnswersResponse
     moves: list[Move]
     sequence: int
 
 
-class MindQuestion(Model):
+class CounterfactualRequest(Model):
     """Which facts would change its mind about an answer; the first answer if none is named."""
 
-    question: Question
+    question: NamedQuestion
     answer: Name | None = None
     known: Known = "exclude"
     most: Annotated[int, Field(ge=1, le=3)] = 3
     as_of: Sequence | None = None
 
 
-class ChangeOfMind(Model):
+class CounterfactualResponse(Model):
     """The fewest facts without which an answer loses its rank, or half of its probability.
 
     facts             empty if there is no such set, or none was found
@@ -184,8 +185,8 @@ class ChangeOfMind(Model):
     is_smallest       whether all smaller sets were tried, or all if none was found
     """
 
-    question: Question
-    answer: Answer
+    question: NamedQuestion
+    answer: RankedAnswer
     facts: list[Fact]
     sentence: str
     rank: int
@@ -230,7 +231,7 @@ class Entity(Model):
     labels: Labels
 
 
-class Hit(Model):
+class FoundEntity(Model):
     """An entity that was found by words."""
 
     entity: str
@@ -239,10 +240,10 @@ class Hit(Model):
     facts: int
 
 
-class Hits(Model):
+class SearchResponse(Model):
     """The entities that were found, the best first."""
 
-    hits: list[Hit]
+    hits: list[FoundEntity]
     sequence: int
 
 
@@ -296,7 +297,7 @@ class Cluster(Model):
     relations: list[Group]
 
 
-class Clusters(Model):
+class ClusterPage(Model):
     """A page of the clusters, the largest first.
 
     threshold  the least mean similarity within a cluster
@@ -351,7 +352,7 @@ class PathType(Model):
     right, reached   of everyone
     """
 
-    steps: list[Step]
+    steps: list[PathStep]
     hits: int
     tries: int
     prior: float
@@ -371,7 +372,7 @@ class PathTypes(Model):
     labels: Labels
 
 
-class Bar(Model):
+class HistogramBar(Model):
     """One bar of a histogram: how many have from `least` to `most`."""
 
     least: int
@@ -397,8 +398,8 @@ class Info(Model):
     writable: bool
     with_keys: bool
     ready: bool
-    largest: list[Hit]
-    degrees: list[Bar]
+    largest: list[FoundEntity]
+    degrees: list[HistogramBar]
     limits: dict[str, float]
     settings: dict[str, Any]
 
@@ -406,7 +407,7 @@ class Info(Model):
 class Suggestion(Model):
     """A question worth asking, and why."""
 
-    question: Question
+    question: NamedQuestion
     why: str
 
 
@@ -421,7 +422,7 @@ class Suggestions(Model):
 # --- changing
 
 
-class Description(Model):
+class NewDescription(Model):
     """What people call an entity or a relation, and what it is."""
 
     name: NewName
@@ -429,7 +430,7 @@ class Description(Model):
     types: Annotated[list[Name], Field(max_length=100)] = []
 
 
-class Update(Model):
+class UpdateRequest(Model):
     """Facts to retract, then facts to add, and descriptions; all or nothing.
 
     An entity that is named alone in `retract` loses all its facts.
@@ -437,10 +438,10 @@ class Update(Model):
 
     add: Annotated[list[NewFact], Field(max_length=MAX_ROWS)] = []
     retract: Annotated[list[Fact | Name], Field(max_length=MAX_ROWS)] = []
-    describe: Annotated[list[Description], Field(max_length=MAX_ROWS)] = []
+    describe: Annotated[list[NewDescription], Field(max_length=MAX_ROWS)] = []
 
 
-class Updated(Model):
+class UpdateResponse(Model):
     """What an update did, when it is on disk."""
 
     sequence: int
@@ -452,8 +453,18 @@ class Updated(Model):
     new_entities: int
     new_relations: int
 
+    @classmethod
+    def from_update(cls, update: state.Update, sequence: int) -> Self:
+        """What an update did, and the number that it has."""
+        counts = {
+            name: getattr(update, name)
+            for name in cls.model_fields
+            if name != "sequence"
+        }
+        return cls(sequence=sequence, **counts)
 
-class Event(Model):
+
+class HistoryEvent(Model):
     """A fact that came (+) or went (-), or what an entity is called or is from now on (=)."""
 
     sequence: int
@@ -465,13 +476,13 @@ class Event(Model):
 class History(Model):
     """A page of what happened, oldest first."""
 
-    events: list[Event]
+    events: list[HistoryEvent]
     next: str | None
     sequence: int
     labels: Labels
 
 
-class Change(Model):
+class ChangeMessage(Model):
     """An update, as the stream of events tells it; of very many facts only the first are listed."""
 
     sequence: int
@@ -578,7 +589,7 @@ class Health(Model):
     status: str
 
 
-class Problem(BaseModel):
+class ProblemDocument(BaseModel):
     """What is wrong, in the form of RFC 9457."""
 
     type: str

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from casegraph.answering.query import WalkLists
     from casegraph.answering.state import State
     from casegraph.graph.arrays import Floats, Ids
-    from casegraph.graph.directions import Step
+    from casegraph.graph.directions import PathStep
     from casegraph.graph.graph import Graph, Query
 
 
@@ -96,7 +96,7 @@ class AnswerContext:
         """Entities by name, in their order."""
         return tuple(self.graph.entities[entity] for entity in entities)
 
-    def steps(self, path_type: PathType) -> tuple[Step, ...]:
+    def steps(self, path_type: PathType) -> tuple[PathStep, ...]:
         """A path type by name."""
         return tuple(self.graph.step(direction) for direction in path_type)
 

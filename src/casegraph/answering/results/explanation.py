@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from casegraph.answering.results.html import explanation_as_html
 from casegraph.answering.results.text import explanation_as_text
 from casegraph.frames import Tabular
-from casegraph.graph.directions import Step
+from casegraph.graph.directions import PathStep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Shared(Step):
+class Shared(PathStep):
     """What two entities have in common: a relation, and the entity that it leads both to.
 
     entity  None if only the relation is compared
@@ -28,7 +28,7 @@ class Shared(Step):
 
     def text(self, label: Callable[[str], str]) -> str:
         """For people, with labels."""
-        step = Step.text(self, label)
+        step = PathStep.text(self, label)
         return step if self.entity is None else f"{step} {label(self.entity)}"
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from casegraph.answering.results.text import path_type_as_text, path_with_arrows
-from casegraph.graph.directions import Step
+from casegraph.graph.directions import PathStep
 from casegraph.graph.facts import Fact
 
 KindName = Literal["path", "precedents", "answers", "habit"]
@@ -46,7 +46,7 @@ class Reason:
     """
 
     kind: KindName
-    steps: tuple[Step, ...]
+    steps: tuple[PathStep, ...]
     worth: float
     share: float
     count: int

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from casegraph.answering.results.explanation import Explanation
     from casegraph.answering.results.reason import Reason
-    from casegraph.graph.directions import Step
+    from casegraph.graph.directions import PathStep
 
 PRECEDENTS_SHOWN = 3  # by name, in a sentence
 LEAST_SHOWN = 0.005  # of the score: in the text, smaller reasons are only counted
@@ -80,13 +80,15 @@ def reason_as_text(reason: Reason, label: Callable[[str], str]) -> str:
     return f"{path_type}{reason.statement}{_precedents_as_text(names, reason.weights)}"
 
 
-def path_type_as_text(steps: Sequence[Step], label: Callable[[str], str] = str) -> str:
+def path_type_as_text(
+    steps: Sequence[PathStep], label: Callable[[str], str] = str
+) -> str:
     """A path type with arrows between its steps."""
     return " → ".join(step.text(label) for step in steps)
 
 
 def path_with_arrows(
-    path: Sequence[str], steps: Sequence[Step], label: Callable[[str], str]
+    path: Sequence[str], steps: Sequence[PathStep], label: Callable[[str], str]
 ) -> str:
     """A path, given by its entities, drawn with arrows; an inverse step points back."""
     parts = [label(path[0])]

@@ -52,7 +52,7 @@ def demo() -> Result:
         casegraph demo
     """
     from casegraph import world
-    from casegraph.cli.sources import case_base
+    from casegraph.cli.loader import case_base
 
     cases = case_base("world")
     questions: list[HeldBack] = []

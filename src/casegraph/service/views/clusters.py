@@ -38,7 +38,9 @@ def clustered(cases: CaseBase) -> State:
     )
 
 
-def clusters(cases: CaseBase, first: int, count: int) -> tuple[models.Clusters, bool]:
+def clusters(
+    cases: CaseBase, first: int, count: int
+) -> tuple[models.ClusterPage, bool]:
     """A page of the clusters, the largest first, and whether there are more."""
     state = clustered(cases)
     numbers, sizes = _sizes(state)
@@ -48,7 +50,7 @@ def clusters(cases: CaseBase, first: int, count: int) -> tuple[models.Clusters, 
         page.append(_cluster(state, int(numbers[place]), int(sizes[place])))
     members = [name for cluster in page for name in cluster.members]
     relations = [group.relation for cluster in page for group in cluster.relations]
-    shown = models.Clusters(
+    shown = models.ClusterPage(
         clusters=page,
         threshold=state.settings.threshold,
         next=None,

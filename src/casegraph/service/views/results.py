@@ -25,7 +25,7 @@ FACTS_NAMED = 24  # facts of a reason
 
 def asked(
     cases: CaseBase,
-    questions: list[models.Question],
+    questions: list[models.NamedQuestion],
     *,
     top: int,
     known: Known = "mark",
@@ -42,7 +42,7 @@ def asked(
     )
 
 
-def _with_open_end(question: models.Question) -> AnyQuestion:
+def _with_open_end(question: models.NamedQuestion) -> AnyQuestion:
     """A question with None for the end that is wanted."""
     if question.wanted == "head":
         return None, question.relation, question.entity
@@ -50,7 +50,7 @@ def _with_open_end(question: models.Question) -> AnyQuestion:
 
 
 def entities_asked(
-    cases: CaseBase, questions: Iterable[models.Question]
+    cases: CaseBase, questions: Iterable[models.NamedQuestion]
 ) -> dict[int, Ids]:
     """The entity that each question is about, or `UNKNOWN`, by the direction of its relation.
 
@@ -69,7 +69,7 @@ def entities_asked(
     return {direction: ids(about) for direction, about in asked.items()}
 
 
-def all_asked(cases: CaseBase, asking: models.Questions) -> models.Batch:
+def all_asked(cases: CaseBase, asking: models.QuestionsRequest) -> models.BatchResponse:
     """The answers to several questions."""
     found = asked(
         cases,
@@ -80,12 +80,12 @@ def all_asked(cases: CaseBase, asking: models.Questions) -> models.Batch:
         candidates=asking.candidates,
     )
     answered = [answers(cases, one) for one in found]
-    return models.Batch(answered=answered, sequence=cases.state.sequence)
+    return models.BatchResponse(answered=answered, sequence=cases.state.sequence)
 
 
-def answers(cases: CaseBase, found: results.Answers) -> models.Answers:
+def answers(cases: CaseBase, found: results.Answers) -> models.AnswersResponse:
     """Answers as a response."""
-    return models.Answers(
+    return models.AnswersResponse(
         question=_question(found.asked, found.relation, inverse=found.inverse),
         answers=[answer(given) for given in found],
         note=found.note,
@@ -97,9 +97,9 @@ def answers(cases: CaseBase, found: results.Answers) -> models.Answers:
     )
 
 
-def answer(found: results.Answer) -> models.Answer:
+def answer(found: results.Answer) -> models.RankedAnswer:
     """An answer as part of a response."""
-    return models.Answer(
+    return models.RankedAnswer(
         rank=found.rank,
         entity=found.entity,
         score=found.score,
@@ -108,13 +108,15 @@ def answer(found: results.Answer) -> models.Answer:
     )
 
 
-def _question(asked_about: str, relation: str, *, inverse: bool) -> models.Question:
+def _question(
+    asked_about: str, relation: str, *, inverse: bool
+) -> models.NamedQuestion:
     wanted: End = "head" if inverse else "tail"
-    return models.Question(entity=asked_about, relation=relation, wanted=wanted)
+    return models.NamedQuestion(entity=asked_about, relation=relation, wanted=wanted)
 
 
 def answer_named(
-    cases: CaseBase, question: models.Question, name: str
+    cases: CaseBase, question: models.NamedQuestion, name: str
 ) -> results.Answer:
     """The answer to a question that is an entity; `NotReached` if nothing leads there."""
     if question.wanted == "head":
@@ -122,7 +124,7 @@ def answer_named(
     return cases.answer(question.entity, question.relation, name)
 
 
-def explanation(cases: CaseBase, given: results.Answer) -> models.Explanation:
+def explanation(cases: CaseBase, given: results.Answer) -> models.ExplanationResponse:
     """Why an answer was given, as a response."""
     explained = cases.explain(given, facts=FACTS_NAMED, failures=NAMED)
     shortened = replace(
@@ -130,7 +132,7 @@ def explanation(cases: CaseBase, given: results.Answer) -> models.Explanation:
         reasons=tuple(map(_shortened_reason, explained.reasons)),
         neighbours=tuple(map(_shortened_neighbour, explained.neighbours)),
     )
-    return models.Explanation(
+    return models.ExplanationResponse(
         question=_question(given.asked, given.relation, inverse=given.inverse),
         answer=answer(given),
         reasons=list(shortened.reasons),
@@ -167,7 +169,7 @@ def similar(
     )
 
 
-def imagined(cases: CaseBase, wanted: models.WhatIf) -> models.Imagined:
+def imagined(cases: CaseBase, wanted: models.WhatIfRequest) -> models.WhatIfResponse:
     """The answers before and after a change that is not made."""
     other = cases.what_if(wanted.add, wanted.retract)
     question = [wanted.question]
@@ -185,7 +187,7 @@ def imagined(cases: CaseBase, wanted: models.WhatIf) -> models.Imagined:
         )
     sequence = cases.state.sequence
     imagined_answers = answers(other, after)
-    return models.Imagined(
+    return models.WhatIfResponse(
         before=answers(cases, before),
         after=imagined_answers.model_copy(update={"sequence": sequence}),
         moves=list(_moves(before, after)),
@@ -210,8 +212,8 @@ def _moves(before: results.Answers, after: results.Answers) -> Iterator[models.M
 
 
 def change_of_mind(
-    cases: CaseBase, wanted: models.MindQuestion, budget: int
-) -> models.ChangeOfMind:
+    cases: CaseBase, wanted: models.CounterfactualRequest, budget: int
+) -> models.CounterfactualResponse:
     """The fewest facts without which an answer loses its rank, or half of its probability."""
     if wanted.answer is not None:
         given = answer_named(cases, wanted.question, wanted.answer)
@@ -225,7 +227,7 @@ def change_of_mind(
     names = [given.asked, given.relation, given.entity, change.instead or ""]
     for fact in change.facts:
         names += fact
-    return models.ChangeOfMind(
+    return models.CounterfactualResponse(
         question=_question(given.asked, given.relation, inverse=given.inverse),
         answer=answer(given),
         facts=list(change.facts),

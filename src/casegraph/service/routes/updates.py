@@ -11,7 +11,7 @@ from casegraph.service import feed, models
 from casegraph.service.core import Service
 from casegraph.service.models import MAX_SEQUENCE
 from casegraph.service.pages import Cursor, cursor_of
-from casegraph.service.reading import CursorText, Limit, Serving
+from casegraph.service.requests import CursorText, Limit, Serving
 
 router = APIRouter(prefix="/v1", tags=["changing"])
 
@@ -38,9 +38,9 @@ LastEventId = Annotated[
 async def update(
     service: Serving,
     response: Response,
-    update: models.Update,
+    update: models.UpdateRequest,
     idempotency_key: IdempotencyKey = None,
-) -> models.Updated:
+) -> models.UpdateResponse:
     """Retract facts, then add facts; all or nothing, and on disk when it is answered."""
     written = await service.write(update, idempotency_key)
     response.headers["ETag"] = f'"{written.sequence}"'
@@ -67,7 +67,7 @@ def _history(service: Service, at: Cursor, limit: int) -> models.History:
     events = islice(service.store.history(since), at.first, at.first + limit + 1)
     found = []
     for event in events:
-        shown = models.Event(
+        shown = models.HistoryEvent(
             sequence=event.sequence,
             time=event.time.isoformat(),
             sign=event.sign,

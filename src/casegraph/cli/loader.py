@@ -26,7 +26,7 @@ from casegraph.world import facts as world_facts
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from casegraph.cli.reading import Read
+    from casegraph.cli.reader import Read
     from casegraph.graph.descriptions import Description
     from casegraph.graph.facts import Fact
     from casegraph.running import Show

@@ -9,7 +9,7 @@ from casegraph.answering.results.labels import labels_of
 from casegraph.service import models
 from casegraph.service.jobs import FORMATS
 from casegraph.service.pages import Cursor, cursor_of
-from casegraph.service.reading import CursorText, Limit, Serving
+from casegraph.service.requests import CursorText, Limit, Serving
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
 

@@ -23,7 +23,7 @@ from casegraph.errors import IncompatibleFile, several
 
 if TYPE_CHECKING:
     from casegraph.cli.options import Chosen
-    from casegraph.cli.reading import Read
+    from casegraph.cli.reader import Read
     from casegraph.evaluation.datasets import Benchmark
     from casegraph.evaluation.evaluation import Evaluation
     from casegraph.execution.executor import Executor
@@ -87,7 +87,7 @@ def trust(
         casegraph trust world
         casegraph trust world --relations "citizen of" --plot trust.svg
     """
-    from casegraph.cli.sources import case_base
+    from casegraph.cli.loader import case_base
     from casegraph.evaluation.trust import Measured
     from casegraph.evaluation.trust import trust as measure
 
@@ -384,7 +384,7 @@ def split(
     Example:
         casegraph split world --into benchmark --test 0.05
     """
-    from casegraph.cli.sources import content_of
+    from casegraph.cli.loader import content_of
     from casegraph.evaluation.splitting import split as divided
     from casegraph.formats.writing import write_facts
     from casegraph.graph.facts import Fact
@@ -432,7 +432,7 @@ def save(
     Example:
         casegraph save world world.case
     """
-    from casegraph.cli.sources import case_base
+    from casegraph.cli.loader import case_base
     from casegraph.execution.shard_files import read_part
     from casegraph.execution.shards import keep
 
@@ -460,7 +460,7 @@ def _check_picture(file: Path | None) -> None:
 
 def _benchmark(source: str) -> Benchmark:
     """The benchmark in a folder, or made of a source that is not split."""
-    from casegraph.cli.sources import content_of
+    from casegraph.cli.loader import content_of
     from casegraph.evaluation.catalogue import located
     from casegraph.evaluation.datasets import Benchmark
     from casegraph.evaluation.evaluation import benchmark_of

@@ -12,8 +12,8 @@ from casegraph.cli.options import as_of, top, with_columns
 from casegraph.cli.output import Result, escaped, note, with_format
 
 if TYPE_CHECKING:
-    from casegraph.cli.reading import Read
-    from casegraph.graph.directions import Step
+    from casegraph.cli.reader import Read
+    from casegraph.graph.directions import PathStep
     from casegraph.graph.facts import Fact
 
 FACTS_SHOWN = 5  # of a direction of a relation
@@ -46,7 +46,7 @@ def relations(source: str, *, as_of: int | None, read: Read) -> Result:
     Example:
         casegraph relations world
     """
-    from casegraph.cli.sources import case_base
+    from casegraph.cli.loader import case_base
     from casegraph.graph.descriptions import is_iri
     from casegraph.graph.directions import backward, forward
 
@@ -108,7 +108,7 @@ def search(
     Example:
         casegraph search world curie
     """
-    from casegraph.cli.sources import case_base
+    from casegraph.cli.loader import case_base
 
     cases = case_base(source, as_of=as_of, read=read)
     found = cases.search(" ".join(words), top)
@@ -134,7 +134,7 @@ def entity(source: str, name: str, *, as_of: int | None, read: Read) -> Result:
     Example:
         casegraph entity world "Marie Curie"
     """
-    from casegraph.cli.sources import case_base
+    from casegraph.cli.loader import case_base
     from casegraph.graph.lookup import kinds_in
 
     cases = case_base(source, as_of=as_of, read=read)
@@ -186,12 +186,12 @@ def _answers_in_words(per_head: float) -> str:
     return "few" if per_head < FEW_ANSWERS else "many"
 
 
-def _grouped(facts: list[Fact], name: str) -> dict[Step, list[str]]:
+def _grouped(facts: list[Fact], name: str) -> dict[PathStep, list[str]]:
     """The other ends of facts, by relation and direction."""
-    from casegraph.graph.directions import Step
+    from casegraph.graph.directions import PathStep
 
-    groups: dict[Step, list[str]] = {}
+    groups: dict[PathStep, list[str]] = {}
     for head, relation, tail in facts:
-        step = Step(relation, inverse=head != name)
+        step = PathStep(relation, inverse=head != name)
         groups.setdefault(step, []).append(head if step.inverse else tail)
     return groups

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from casegraph.answering.results.explanation import Explanation
     from casegraph.casebase import CaseBase
     from casegraph.cli.options import Chosen
-    from casegraph.cli.reading import Read
+    from casegraph.cli.reader import Read
 
 QUESTIONS = (
     "A file of questions: entity and relation per line, or a fact with ? at one end."
@@ -103,7 +103,7 @@ def ask(
         casegraph ask world --questions questions.tsv --top 1
         casegraph ask world "Emmy Noether" field --without Germany capital Berlin
     """
-    from casegraph.cli.sources import case_base
+    from casegraph.cli.loader import case_base
 
     is_explained = asked.pop("explain")
     is_about_heads = asked.pop("head")
@@ -172,7 +172,7 @@ def explain(  # noqa: PLR0913  (one for each option)
         casegraph explain world "John von Neumann" "died in" "Washington, D.C."
         casegraph explain world "Marie Curie" spouse "Pierre Curie" --change-mind
     """
-    from casegraph.cli.sources import case_base
+    from casegraph.cli.loader import case_base
 
     cases = case_base(
         source, chosen(source), relation, [entity, answer], as_of=as_of, read=read
@@ -209,7 +209,7 @@ def similar(
     Example:
         casegraph similar world "John von Neumann" "died in" --top 5
     """
-    from casegraph.cli.sources import case_base
+    from casegraph.cli.loader import case_base
 
     cases = case_base(source, as_of=as_of, read=read)
     near = cases.similar(cases.entity(entity), relation, top)

@@ -72,14 +72,16 @@ def _cluster_of(cases: CaseBase, own: int) -> int | None:
     return None if is_without_facts else int(clustered(cases).clusters.entities[own])
 
 
-def search(cases: CaseBase, words: str, top: int) -> models.Hits:
+def search(cases: CaseBase, words: str, top: int) -> models.SearchResponse:
     """The entities whose name or label contains these words."""
     hits = [_hit(*hit) for hit in cases.search(words, top) if hit.facts]
-    return models.Hits(hits=hits, sequence=cases.state.sequence)
+    return models.SearchResponse(hits=hits, sequence=cases.state.sequence)
 
 
-def _hit(name: str, label: str, types: tuple[str, ...], facts: int) -> models.Hit:
-    return models.Hit(entity=name, label=label, types=list(types), facts=facts)
+def _hit(
+    name: str, label: str, types: tuple[str, ...], facts: int
+) -> models.FoundEntity:
+    return models.FoundEntity(entity=name, label=label, types=list(types), facts=facts)
 
 
 def relations(cases: CaseBase, first: int, count: int) -> tuple[models.Relations, bool]:
@@ -189,13 +191,13 @@ def overview(cases: CaseBase) -> Overview:
     return cases.state.derived("overview for people", lambda: Overview(cases))
 
 
-def _histogram(values: Counts) -> Iterator[models.Bar]:
+def _histogram(values: Counts) -> Iterator[models.HistogramBar]:
     """Bars that double in width: 1, 2 to 3, 4 to 7 and so on."""
     least = 1
     while len(values) and least <= values.max():
         most = 2 * least - 1
         count = int(np.count_nonzero((values >= least) & (values <= most)))
-        yield models.Bar(least=least, most=most, count=count)
+        yield models.HistogramBar(least=least, most=most, count=count)
         least = most + 1
 
 
@@ -209,7 +211,7 @@ def suggestions(
     """
     found = []
     for fact in _varied(cases, held_back)[:top]:
-        question = models.Question(entity=fact.head, relation=fact.relation)
+        question = models.NamedQuestion(entity=fact.head, relation=fact.relation)
         why = "a true fact that is missing from the graph"
         found.append(models.Suggestion(question=question, why=why))
     if not found:
@@ -256,7 +258,7 @@ def _lacking(cases: CaseBase, top: int) -> Iterator[models.Suggestion]:
         best = _most_like(cases, heads, free)
         if best is not None:
             taken.add(best)
-            question = models.Question(
+            question = models.NamedQuestion(
                 entity=graph.entities[best], relation=relation.relation
             )
             yield models.Suggestion(
