@@ -47,7 +47,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "job_rows": {"job": "none", "limit": 2},
 }
 NOT_CALLS = {"/healthz", "/readyz", "/metrics", "/v1/openapi.json", "/v1/events"}
-FILES = {"/v1/jobs/{job}/result"}
+FILES = {"/v1/jobs/{job}/result", "/v1/preview", "/v1/import"}
 
 
 @pytest.fixture(scope="module")

@@ -243,30 +243,6 @@ def test_questions_are_sentences_for_relations_of_any_shape(shown: Window) -> No
         assert read == [for_tail, for_head]
 
 
-TABLES = [
-    ("a.tsv", "A\tlikes\tB\n", [["A", "likes", "B"]]),
-    ("a.csv", 'A,likes,"B, ""the"" second\nline"\nA,likes,C\n', [["A", "likes", "C"]]),
-    ("a.csv", "\ufeffsubject;predicate;object\r\nA;likes;B\r\n", [["A", "likes", "B"]]),
-    ("a.csv", "tail,head,relation\nB,A,likes\n", [["A", "likes", "B"]]),
-    ("a.jsonl", '{"head":"A","relation":"likes","tail":7}\n\n', [["A", "likes", "7"]]),
-    ("a.tsv", "A\tlikes\tB\nA\tlikes\tB\n \tlikes\tB\n", [["A", "likes", "B"]]),
-]
-
-
-def test_tables_of_many_kinds_are_read(shown: Window) -> None:
-    shown.go()
-    for name, text, expected in TABLES:
-        facts = shown.page.evaluate(
-            """async ([name, text]) => {
-              const { factsOf, readTable, rolesOf } = await import("/reading.js");
-              const read = await readTable(new File([text], name));
-              return factsOf(read, rolesOf(read)).facts;
-            }""",
-            [name, text],
-        )
-        assert facts == expected, text
-
-
 def test_a_reason_opens_into_paths_with_the_predicted_edge_dashed(
     shown: Window,
 ) -> None:
@@ -462,7 +438,7 @@ def test_a_file_is_dropped_on_the_empty_page_built_and_asked(
         opened.wait_for("cities.csv")
         page.locator("label", has_text="head").locator("select").select_option("person")
         page.locator("label", has_text="tail").locator("select").select_option("place")
-        opened.wait_for("1 row without a whole fact")
+        opened.wait_for("1 line without a whole fact")
         assert "3 relations found" in page.locator("main").inner_text().lower()
         page.get_by_role("button", name=re.compile(r"^Add \d+ facts$")).click()
         page.get_by_role("link", name="Ask", exact=True).last.click()

@@ -23,7 +23,7 @@ from casegraph.service.routes import (
 )
 
 PAGE = Path(__file__).parent / "page"
-REFUSALS = (400, 401, 403, 404, 405, 408, 409, 413, 421, 422, 429, 503)
+REFUSALS = (400, 401, 403, 404, 405, 408, 409, 413, 415, 421, 422, 429, 503)
 DESCRIPTION = (
     "Answers by precedent, with reasons. Errors are problems in the form of RFC 9457."
 )

@@ -40,6 +40,7 @@ from casegraph.service.models import Job, NamedQuestion, UpdateRequest, UpdateRe
 from casegraph.service.problems import Refused
 from casegraph.service.snapshots import Snapshots
 from casegraph.service.turns import Durations, Turns
+from casegraph.service.uploads import Upload
 from casegraph.service.views.results import entities_asked
 from casegraph.service.writer import Writer
 from casegraph.storage.store.store import CaseStore, Wanted
@@ -235,6 +236,18 @@ class Service:
         updating = asyncio.ensure_future(self._written(update, note_of(key, update)))
         self._by_key.remember(key, digest_of(update), updating)
         return await asyncio.shield(updating)
+
+    async def add_file(self, upload: Upload) -> UpdateResponse:
+        """Add the facts and the descriptions of a file, as one update."""
+
+        def content() -> Wanted:
+            facts = upload.with_header().facts()
+            return Wanted(list(facts), (), facts.described)
+
+        wanted = await self.read(content, slow=True)
+        writing = asyncio.ensure_future(self._writer.write(wanted))
+        made = await asyncio.shield(writing)
+        return UpdateResponse.from_update(made.update, made.state.sequence)
 
     async def _know_kept_keys(self) -> None:
         """Read the keys that the log has kept; once, when the first key is used."""

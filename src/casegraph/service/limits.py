@@ -12,6 +12,7 @@ class Limits:
     """The limits of the service.
 
     body             bytes of a request
+    file             bytes of a request that is a file of facts
     bodies           bytes of all requests that are being received
     rows             answers, questions, facts or lines in one request or response
     seconds          that a read may take
@@ -27,6 +28,7 @@ class Limits:
     """
 
     body: int = 2 * MEBIBYTE
+    file: int = 16 * MEBIBYTE
     bodies: int = 64 * MEBIBYTE
     rows: int = 1_000
     seconds: float = 1.0

@@ -464,6 +464,36 @@ class UpdateResponse(Model):
         return cls(sequence=sequence, **counts)
 
 
+class RelationCount(Model):
+    """A relation, and how many facts of a file have it."""
+
+    relation: str
+    facts: int
+
+
+class FilePreview(Model):
+    """How a file of facts is understood.
+
+    columns   the names of the columns of a table; empty for other formats
+    roles     the places of head, relation and tail among them; null if all rows have one relation
+    rows      the first rows
+    facts     how many different facts it has, and in `relations` of which relations
+    skipped   lines that are not facts
+    labels    descriptions of entities
+    problem   why it cannot be read like this; empty if it can
+    """
+
+    columns: list[str]
+    has_header: bool
+    roles: list[int | None]
+    rows: list[list[str]]
+    facts: int
+    skipped: int
+    labels: int
+    relations: list[RelationCount]
+    problem: str
+
+
 class HistoryEvent(Model):
     """A fact that came (+) or went (-), or what an entity is called or is from now on (=)."""
 

@@ -12,6 +12,7 @@ OPEN = Rule(Right.NOTHING)
 READ = Rule(Right.READ)
 WRITE = Rule(Right.WRITE)
 STREAM = Rule(Right.READ, streams=True)
+FILE = Rule(Right.WRITE, is_file=True)
 
 ROUTES: dict[tuple[str, str], Rule] = {
     ("GET", "/healthz"): OPEN,
@@ -37,6 +38,8 @@ ROUTES: dict[tuple[str, str], Rule] = {
     ("GET", "/v1/history"): READ,
     ("GET", "/v1/events"): STREAM,
     ("POST", "/v1/update"): WRITE,
+    ("POST", "/v1/preview"): FILE,
+    ("POST", "/v1/import"): FILE,
     ("GET", "/v1/jobs"): READ,
     ("POST", "/v1/jobs"): WRITE,
     ("GET", "/v1/jobs/{job}"): READ,

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
@@ -84,14 +84,22 @@ CHANGE_MIND = "Find the fewest facts that decide its rank or half its probabilit
 @with_columns
 @with_settings
 @with_format
-def ask(
+def ask(  # noqa: PLR0913  (one for each option)
     source: str,
     entity: str | None,
     relation: str | None,
+    *,
     file: str | None,
+    head: bool,
+    explain: bool,
+    candidates: BinaryIO | None,
+    without: tuple[tuple[str, str, str], ...],
+    imagined: tuple[tuple[str, str, str], ...],
+    missing: float | None,
+    as_of: int | None,
     read: Read,
     chosen: Chosen,
-    **asked: Any,  # noqa: ANN401
+    **asked: Any,  # noqa: ANN401  (what `CaseBase.ask` takes)
 ) -> Result:
     """Answer the question (ENTITY, RELATION, ?), or all questions in a file.
 
@@ -105,21 +113,14 @@ def ask(
     """
     from casegraph.cli.loader import case_base
 
-    is_explained = asked.pop("explain")
-    is_about_heads = asked.pop("head")
-    as_of = asked.pop("as_of")
-    without = asked.pop("without")
-    imagined = asked.pop("imagined")
-    assumed_missing = asked.pop("missing")
-    if asked["candidates"]:
-        asked["candidates"] = names_of(asked["candidates"])
+    asked["candidates"] = None if candidates is None else names_of(candidates)
     if file is not None:
-        if entity is not None or is_explained or is_about_heads:
+        if entity is not None or explain or head:
             raise click.UsageError(
                 "--questions goes without ENTITY, --head and --explain"
             )
         cases = case_base(source, chosen(source), as_of=as_of, read=read)
-        cases = _changed(cases, imagined, without, assumed_missing)
+        cases = _changed(cases, imagined, without, missing)
         return _answers_to_file(cases, file, asked)
     if entity is None or relation is None:
         raise click.UsageError("give ENTITY and RELATION, or --questions FILE")
@@ -128,8 +129,8 @@ def ask(
         source, chosen(source), relation, [entity], as_of=as_of, read=read
     )
     entity = cases.entity(entity)
-    cases = _changed(cases, imagined, without, assumed_missing)
-    if is_about_heads:
+    cases = _changed(cases, imagined, without, missing)
+    if head:
         answers = cases.ask_head(relation, entity, **asked)
     else:
         answers = cases.ask(entity, relation, **asked)
@@ -137,7 +138,7 @@ def ask(
         note(answers.note)
     elif answers.none is not None:
         note(_none(answers))
-    if is_explained:
+    if explain:
         return _with_reasons(cases, answers, cases.explain_all(answers))
     return _plain(cases, answers)
 
