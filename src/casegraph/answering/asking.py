@@ -80,16 +80,15 @@ def answer_to(state: State, question: Question, entity: int) -> Answer:
     places = np.flatnonzero(found.entities == entity)
     if not len(places):
         raise NotReached(state.graph.entities[entity], _text(state, question))
-    score = found.scores[places]
     probability = None
     if entity not in known:
         probability = answer_probabilities(
-            state, question.direction, ids([asked]), ids([entity]), score
+            state, question.direction, ids([asked]), ids([entity])
         )
     (answer,) = named_answers(
         state,
         (question.name, question.direction),
-        [(entity, float(score[0]))],
+        [(entity, float(found.scores[places[0]]))],
         known,
         {} if probability is None else {entity: float(probability[0])},
     )
