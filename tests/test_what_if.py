@@ -286,12 +286,12 @@ def test_a_set_that_halves_the_probability_is_found_and_said() -> None:
 
 
 def test_the_rank_then_is_known_however_far_the_answer_falls(cases: CaseBase) -> None:
-    answer = cases.ask("Venezuela", "borders", known="exclude")[0]
+    answer = cases.ask("Andrei Sakharov", "spouse", known="exclude")[0]
     found = cases.change_of_mind(answer, most=1)
-    assert found.is_outranked
     then = cases.what_if(retract=found.facts)
-    known = {one.entity for one in cases.ask("Venezuela", "borders", -1) if one.known}
-    assert found.rank_then == place(then, answer, known) == 3
+    assert found.rank_then == place(then, answer, set())
+    assert found.rank_then is not None
+    assert found.rank_then > found.rank + 1
 
 
 def test_settings_without_belief_look_at_ranks_only() -> None:

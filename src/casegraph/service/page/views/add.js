@@ -1,4 +1,4 @@
-// Adding facts: one by one, or a file of them: its rows, its columns, its relations, then added.
+// Adding facts: one by one, or a file of them, which the service reads.
 
 import { send } from "../api.js";
 import { to } from "../address.js";
@@ -35,7 +35,7 @@ export function addView() {
   return { node, show, isLive: false };
 }
 
-/** A file as the service reads it: its first rows, which column is what, and what would be added. */
+/** A file as the service reads it: its first rows, its columns, and what would be added. */
 async function showFile(node, file, chosen) {
   const asked = { name: file.name, ...chosen };
   let read;
