@@ -286,7 +286,7 @@ def test_an_update_tells_how_many_cycles_its_facts_close_or_open_and_how_many_en
         on_cycles = {entity for path in found for entity in path}
         assert update.cycles == len(found)
         assert update.recounted == len(on_cycles)
-        assert not update.anew
+        assert not update.rebuilt
 
 
 def cycles_through(
@@ -309,8 +309,8 @@ def cycles_through(
 def test_an_update_of_many_facts_says_that_counts_are_made_anew() -> None:
     many = [(f"a{k}", "parent of", f"b{k}") for k in range(MAX_CHANGED_FACTS + 1)]
     cases = case_base(FAMILY)
-    assert cases.update(add=many).anew
-    assert not cases.update(retract=many[1:]).anew
+    assert cases.update(add=many).rebuilt
+    assert not cases.update(retract=many[1:]).rebuilt
     rebuilt = case_base([*FAMILY, many[0]])
     assert names(cases, "gus", "mother of") == names(rebuilt, "gus", "mother of")
 

@@ -46,7 +46,7 @@ WORK = (
     "reshaped",
     "moved",
     "recounted",
-    "anew",
+    "rebuilt",
 )
 NO_RANKS = Ranks(np.zeros(0), np.zeros(0), np.zeros(0))
 CLUSTERS_SHOWN = 12

@@ -181,7 +181,7 @@ def _check_settings(folder: Path, log: Log | None) -> Finding:
     try:
         tuned_settings.read(folder, log.beginning.store)
     except tuned_settings.ERRORS as error:
-        state = f"{error}; not used, and made anew by 'casegraph tune'"
+        state = f"{error}; not used, and rebuilt by 'casegraph tune'"
         return Finding(path.name, size(path), state, damaged=True)
     return Finding(path.name, size(path), "whole")
 
@@ -204,10 +204,10 @@ def _state_of_generation(path: Path, log: Log | None) -> tuple[str, bool]:
     except GENERATION_ERRORS as error:
         if not is_there(path):
             return "just removed by another process", False
-        return f"{problem(error)}; not used, and made anew by 'casegraph compact'", True
+        return f"{problem(error)}; not used, and rebuilt by 'casegraph compact'", True
     if generation is None:
         return (
-            "of another format; not used, and made anew by 'casegraph compact'",
+            "of another format; not used, and rebuilt by 'casegraph compact'",
             False,
         )
 
