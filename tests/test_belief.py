@@ -88,7 +88,7 @@ def test_known_answers_have_no_probability_and_the_papers_settings_have_none() -
         for answer in cases.ask(head, relation, top=-1):
             assert (answer.probability is None) == answer.known
         answers = by_paper.ask(head, relation)
-        assert answers.none is None
+        assert answers.none_probability is None
         assert {answer.probability for answer in answers} <= {None}
 
 
@@ -97,8 +97,10 @@ def test_that_nothing_is_missing_does_not_depend_on_how_many_answers_are_wanted(
 ):
     cases = case_base(FACTS)
     for head, relation, _ in FACTS[:10]:
-        said = {cases.ask(head, relation, top=top).none for top in (0, 1, 3, 50)}
-        said |= {cases.ask(head, relation, known="exclude").none}
+        said = {
+            cases.ask(head, relation, top=top).none_probability for top in (0, 1, 3, 50)
+        }
+        said |= {cases.ask(head, relation, known="exclude").none_probability}
         assert len(said) == 1
 
 

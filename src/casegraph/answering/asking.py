@@ -137,7 +137,7 @@ class _Believed(NamedTuple):
     """How probable new answers are, and how probable it is that none is missing."""
 
     probability_of: dict[int, float]
-    none: float | None
+    none_probability: float | None
 
 
 def _kept(
@@ -230,7 +230,7 @@ def _named(
         note=note,
         exact=found.exact,
         tuned=state.settings.tuning is not None,
-        none=believed.none,
+        none_probability=believed.none_probability,
         labels=_labels(state, [relation, question.name, *given_names]),
     )
 

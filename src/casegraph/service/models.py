@@ -89,10 +89,10 @@ class RankedAnswer(Model):
 class AnswersResponse(Model):
     """The answers to one question, best first.
 
-    note      why there are none, or what is doubtful about the question; or empty
-    exact     whether the budgets sufficed
-    none      the probability that the graph lacks no answer, however many were asked for
-    sequence  the number of the update after which this was so
+    note              why there are none, or what is doubtful about the question; or empty
+    exact             whether the budgets sufficed
+    none_probability  the probability that the graph lacks no answer, however many were asked for
+    sequence          the number of the update after which this was so
     """
 
     question: NamedQuestion
@@ -100,7 +100,7 @@ class AnswersResponse(Model):
     note: str
     exact: bool
     tuned: bool
-    none: float | None
+    none_probability: float | None
     sequence: int
     labels: Labels
 

@@ -44,13 +44,14 @@ class Answer:
 class Answers(Tabular, Sequence[Answer]):
     """The answers to one question, best first.
 
-    note   why there are none, or what is doubtful about the question; or empty
-    exact  whether no budget was exceeded, of the query or of counting; if one was, some evidence
-           was left out, deterministically
-    tuned  whether they come from settings that were tuned to the graph
-    none   the probability that the graph lacks no answer to this question, if answers are facts
-           independently of each other; it does not depend on how many were asked for
-    labels labels of the names in it, for display
+    note              why there are none, or what is doubtful about the question; or empty
+    exact             whether no budget was exceeded, of the query or of counting; if one was, some
+                      evidence was left out, deterministically
+    tuned             whether they come from settings that were tuned to the graph
+    none_probability  the probability that the graph lacks no answer to this question, if answers
+                      are facts independently of each other; it does not depend on how many were
+                      asked for
+    labels            labels of the names in it, for display
     """
 
     asked: str
@@ -60,7 +61,7 @@ class Answers(Tabular, Sequence[Answer]):
     note: str = ""
     exact: bool = True
     tuned: bool = False
-    none: float | None = None
+    none_probability: float | None = None
     labels: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     def __len__(self) -> int:
@@ -104,7 +105,7 @@ class Answers(Tabular, Sequence[Answer]):
             "note": self.note,
             "exact": self.exact,
             "tuned": self.tuned,
-            "none": self.none,
+            "none_probability": self.none_probability,
             "answers": answers,
         }
 

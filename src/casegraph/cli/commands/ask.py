@@ -136,8 +136,8 @@ def ask(  # noqa: PLR0913  (one for each option)
         answers = cases.ask(entity, relation, **asked)
     if answers.note:
         note(answers.note)
-    elif answers.none is not None:
-        note(_none(answers))
+    elif answers.none_probability is not None:
+        note(_none_probability(answers))
     if explain:
         return _with_reasons(cases, answers, cases.explain_all(answers))
     return _plain(cases, answers)
@@ -273,9 +273,11 @@ def _change_of_mind(cases: CaseBase, answer: Answer) -> Result:
     )
 
 
-def _none(answers: Answers) -> str:
+def _none_probability(answers: Answers) -> str:
     """How probable it is that the graph lacks no answer."""
-    sentence = f"with a probability of {answers.none:.2f}, nothing is missing here"
+    sentence = (
+        f"with a probability of {answers.none_probability:.2f}, nothing is missing here"
+    )
     if answers.tuned:
         return sentence
     return f"{sentence} (judged as in other graphs: casegraph tune fits this one)"

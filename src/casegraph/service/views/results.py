@@ -91,7 +91,7 @@ def answers(cases: CaseBase, found: results.Answers) -> models.AnswersResponse:
         note=found.note,
         exact=found.exact,
         tuned=found.tuned,
-        none=found.none,
+        none_probability=found.none_probability,
         sequence=cases.state.sequence,
         labels=dict(found.labels),
     )

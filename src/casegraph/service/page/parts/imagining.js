@@ -121,7 +121,7 @@ function table({ before, after }, moves) {
       cell(is ? worthOf(is) : null),
     );
   });
-  const value = before.none === null ? "score" : "probability";
+  const value = before.none_probability === null ? "score" : "probability";
   const heads = ["answer", "rank", value, "", "new rank", `new ${value}`];
   return element(
     "div",

@@ -224,9 +224,9 @@ async function typeWanted({ relation, wanted }, asOf) {
 function notesOn(found) {
   const notes = found.note ? [element("p", { class: "notice" }, found.note)] : [];
   if (!found.answers.length) return notes;
-  if (found.none !== null) {
+  if (found.none_probability !== null) {
     const words = element("span", {}, "Nothing is missing here");
-    notes.push(element("p", { class: "none" }, words, element("b", {}, percent(found.none))));
+    notes.push(element("p", { class: "none" }, words, element("b", {}, percent(found.none_probability))));
   }
   if (!found.tuned) {
     const words = "Judged as in other graphs; casegraph tune fits the probabilities to this one.";
