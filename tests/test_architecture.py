@@ -59,7 +59,7 @@ LAYERS = [
     "answering.evidence",
     "answering.support",
     "answering.reasons",
-    "answering.change_of_mind",
+    "answering.counterfactual",
     "execution.executor",
     "tuning.sample",
     "tuning.fitting",
@@ -131,7 +131,7 @@ EXTRAS = [
     "pykeen",
 ]
 PUBLIC = """
-    AmbiguousName Answer Answers Benchmark CaseBase CaseStore CasegraphError ChangeOfMind
+    AmbiguousName Answer Answers Benchmark CaseBase CaseStore CasegraphError Counterfactual
     DamagedStore Description Evaluation Event Explanation Fact
     IncompatibleFile InvalidSettings MalformedFact Neighbour NotABenchmark ReadOnlyStore Reason
     Settings StoreInUse Tuning UnknownName UnreadableFile Update evaluate read_facts write_facts

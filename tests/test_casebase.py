@@ -489,7 +489,7 @@ def test_an_argument_of_a_wrong_type_is_named() -> None:
         (cases.search, [5, None, b"ann"]),
         (cases.explain, ["ann", None, answers]),
         (cases.explain_all, ["ann", None, answers[0]]),
-        (cases.change_of_mind, ["ann", None, answers]),
+        (cases.counterfactual, ["ann", None, answers]),
         (lambda of: cases.ask("ann", "parent of", candidates=of), ["bob", 5, [5]]),
         (lambda of: cases.ask("ann", "parent of", of_type=of), [5, b"city"]),
     ]

@@ -29,7 +29,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "explain": {"entity": PAIR[0], "relation": PAIR[1], "answer": "Germany"},
     "similar": {"entity": PAIR[0], "relation": PAIR[1]},
     "what_if": {"question": QUESTION, "retract": RETRACTED},
-    "change_of_mind": {"question": PAIR},
+    "counterfactual": {"question": PAIR},
     "entity": {"entity": PAIR[0], "cluster": True, "limit": 3},
     "search": {"words": "einstein"},
     "relations": {"limit": 2},

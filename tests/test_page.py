@@ -378,7 +378,7 @@ def test_what_if_shows_another_world_and_writes_nothing(
 
         opened.press("Discard")
         opened.page.locator("#imagined").wait_for(state="hidden")
-        opened.press("What would change its mind?")
+        opened.press("What would change this?")
         opened.page.locator(".mind-found li, .mind p").first.wait_for()
         opened.wait_for("combinations were tried", ".mind")
 

@@ -153,7 +153,7 @@ def test_what_if_shows_ranks_before_and_after_and_writes_nothing(served: Live) -
 
 
 def test_the_facts_that_change_its_mind_do(served: Live) -> None:
-    found = served.post("/v1/change-of-mind", {"question": QUESTION})
+    found = served.post("/v1/counterfactual", {"question": QUESTION})
     assert found["answer"]["entity"] == "Germany"
     assert found["facts"]
     body = {"question": QUESTION, "retract": found["facts"], "known": "exclude"}

@@ -14,7 +14,7 @@ A name is imported from its module when it is first used, so that `import casegr
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from casegraph.answering.change_of_mind import ChangeOfMind
+    from casegraph.answering.counterfactual import Counterfactual
     from casegraph.answering.results.answer import Answer, Answers
     from casegraph.answering.results.explanation import Explanation, Neighbour
     from casegraph.answering.results.reason import Reason
@@ -63,7 +63,7 @@ _PUBLIC = {
     "casebase": "CaseBase",
     "errors": "AmbiguousName CasegraphError DamagedStore IncompatibleFile InvalidSettings "
     "MalformedFact NotABenchmark ReadOnlyStore StoreInUse UnknownName UnreadableFile",
-    "answering.change_of_mind": "ChangeOfMind",
+    "answering.counterfactual": "Counterfactual",
     "answering.results.reason": "Reason",
     "answering.results.explanation": "Explanation Neighbour",
     "evaluation.datasets": "Benchmark",
@@ -86,7 +86,7 @@ __all__ = [
     "CaseBase",
     "CaseStore",
     "CasegraphError",
-    "ChangeOfMind",
+    "Counterfactual",
     "DamagedStore",
     "Description",
     "Evaluation",

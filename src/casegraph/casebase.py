@@ -23,11 +23,11 @@ from casegraph.answering.arguments import (
     several_of,
 )
 from casegraph.answering.asking import answer_to, answers_to_all, scores
-from casegraph.answering.change_of_mind import (
+from casegraph.answering.counterfactual import (
     BUDGET,
     MOST_FACTS,
-    ChangeOfMind,
-    change_of_mind,
+    Counterfactual,
+    counterfactual,
 )
 from casegraph.answering.questions import (
     End,
@@ -441,14 +441,14 @@ class CaseBase:
         settings = state.settings.but(missing=missing)
         return CaseBase.of_state(state.answering_by(settings))
 
-    def change_of_mind(
+    def counterfactual(
         self,
         answer: Answer,
         *,
         most: int = MOST_FACTS,
         budget: int = BUDGET,
         show: Show = quiet,
-    ) -> ChangeOfMind:
+    ) -> Counterfactual:
         """The fewest facts without which an answer would lose its rank, or half of its probability
         (a counterfactual).
 
@@ -463,7 +463,7 @@ class CaseBase:
         state = self._state
         query, _ = query_of(state, answer)
         tries = checked_count("budget", budget)
-        return change_of_mind(state, query, answer, most=most, budget=tries, show=show)
+        return counterfactual(state, query, answer, most=most, budget=tries, show=show)
 
     def save(self, path: str | Path) -> None:
         """Write the facts, the settings and what was counted to a file."""

@@ -249,11 +249,11 @@ class Routes:
 
     @route(
         "POST",
-        "/v1/change-of-mind",
+        "/v1/counterfactual",
         models.CounterfactualResponse,
         models.CounterfactualRequest,
     )
-    def change_of_mind(
+    def counterfactual(
         self,
         question: Pair,
         answer: str | None = None,

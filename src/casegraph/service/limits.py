@@ -16,7 +16,7 @@ class Limits:
     bodies           bytes of all requests that are being received
     rows             answers, questions, facts or lines in one request or response
     seconds          that a read may take
-    slow_seconds     that a read may take which counts or searches much: clusters, a change of mind
+    slow_seconds     that a read may take which counts or searches much: clusters, counterfactuals
     slow_client      seconds in which a client must send its request, and take a part of a response
     waiting          requests under way at the same time, of all clients
     of_one_client    the same, of one address

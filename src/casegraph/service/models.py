@@ -166,7 +166,7 @@ class WhatIfResponse(Model):
 
 
 class CounterfactualRequest(Model):
-    """Which facts would change its mind about an answer; the first answer if none is named."""
+    """Which facts decide about an answer; by default about the first one."""
 
     question: NamedQuestion
     answer: Name | None = None

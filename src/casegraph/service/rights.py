@@ -26,7 +26,7 @@ ROUTES: dict[tuple[str, str], Rule] = {
     ("GET", "/v1/explain"): READ,
     ("GET", "/v1/similar"): READ,
     ("POST", "/v1/what-if"): READ,
-    ("POST", "/v1/change-of-mind"): READ,
+    ("POST", "/v1/counterfactual"): READ,
     ("GET", "/v1/entity"): READ,
     ("GET", "/v1/search"): READ,
     ("GET", "/v1/relations"): READ,

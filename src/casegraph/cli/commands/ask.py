@@ -46,7 +46,7 @@ QUESTION_HEADERS = (
     ["head", "relation", "tail"],
     ["subject", "predicate", "object"],
 )
-CHANGE_MIND = "Find the fewest facts that decide its rank or half its probability."
+COUNTERFACTUAL = "Find the fewest facts that decide its rank or half its probability."
 
 
 @cli.command()
@@ -149,7 +149,7 @@ def ask(  # noqa: PLR0913  (one for each option)
 @click.argument("relation")
 @click.argument("answer")
 @head
-@click.option("--change-mind", is_flag=True, help=CHANGE_MIND)
+@click.option("--counterfactual", is_flag=True, help=COUNTERFACTUAL)
 @as_of
 @with_columns
 @with_settings
@@ -161,7 +161,7 @@ def explain(  # noqa: PLR0913  (one for each option)
     answer: str,
     *,
     head: bool,
-    change_mind: bool,
+    counterfactual: bool,
     as_of: int | None,
     read: Read,
     chosen: Chosen,
@@ -171,7 +171,7 @@ def explain(  # noqa: PLR0913  (one for each option)
     \b
     Example:
         casegraph explain world "John von Neumann" "died in" "Washington, D.C."
-        casegraph explain world "Marie Curie" spouse "Pierre Curie" --change-mind
+        casegraph explain world "Marie Curie" spouse "Pierre Curie" --counterfactual
     """
     from casegraph.cli.loader import case_base
 
@@ -182,8 +182,8 @@ def explain(  # noqa: PLR0913  (one for each option)
         found = cases.answer(answer, relation, entity, wanted="head")
     else:
         found = cases.answer(entity, relation, answer)
-    if change_mind:
-        return _change_of_mind(cases, found)
+    if counterfactual:
+        return _counterfactual(cases, found)
     return _reasons(cases.explain(found))
 
 
@@ -258,13 +258,13 @@ def _changed(
     return cases.what_if(add=[named(*fact) for fact in added], retract=left_out)
 
 
-def _change_of_mind(cases: CaseBase, answer: Answer) -> Result:
+def _counterfactual(cases: CaseBase, answer: Answer) -> Result:
     """The facts without which an answer would lose its rank, or half of its probability."""
     from casegraph.cli.progress import progress
     from casegraph.graph.facts import Fact
 
     with progress() as show:
-        found = cases.change_of_mind(answer, show=show)
+        found = cases.counterfactual(answer, show=show)
     return Result(
         Fact._fields,
         list(found.facts),

@@ -118,15 +118,15 @@ async def what_if(
     )
 
 
-@router.post("/change-of-mind")
-async def change_of_mind(
+@router.post("/counterfactual")
+async def counterfactual(
     reading: Reading, wanted: models.CounterfactualRequest
 ) -> models.CounterfactualResponse:
-    """What would change its mind: the fewest facts without which an answer loses its place."""
+    """A counterfactual: the fewest facts without which an answer loses its place."""
     budget = reading.service.limits.worlds
     return await reading(
         wanted.as_of,
-        lambda cases: results.change_of_mind(cases, wanted, budget),
+        lambda cases: results.counterfactual(cases, wanted, budget),
         slow=True,
         about=[wanted.question],
     )

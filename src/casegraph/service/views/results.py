@@ -211,7 +211,7 @@ def _moves(before: results.Answers, after: results.Answers) -> Iterator[models.M
         )
 
 
-def change_of_mind(
+def counterfactual(
     cases: CaseBase, wanted: models.CounterfactualRequest, budget: int
 ) -> models.CounterfactualResponse:
     """The fewest facts without which an answer loses its rank, or half of its probability."""
@@ -223,7 +223,7 @@ def change_of_mind(
             message = f"{found.question} has no answer: {found.note}"
             raise Refused(HTTPStatus.NOT_FOUND, message)
         given = found[0]
-    change = cases.change_of_mind(given, most=wanted.most, budget=budget)
+    change = cases.counterfactual(given, most=wanted.most, budget=budget)
     names = [given.asked, given.relation, given.entity, change.instead or ""]
     for fact in change.facts:
         names += fact

@@ -13,7 +13,7 @@ import { askedFor } from "../parts/asking.js";
 import { claim } from "../parts/claim.js";
 import { controls } from "../parts/controls.js";
 import { emptyGraph } from "../parts/emptiness.js";
-import { changeOfMind, showImagined } from "../parts/imagining.js";
+import { counterfactual, showImagined } from "../parts/imagining.js";
 import { knownShown } from "../parts/known.js";
 import { problemShown } from "../parts/problems.js";
 import { showQuestion } from "../parts/question.js";
@@ -120,7 +120,7 @@ export function askView() {
       columns.why,
       element("h2", {}, "Why ", named(answer.entity)),
       claim(explanation, parameters.as_of !== undefined),
-      changeOfMind(question, answer.entity, parameters, summaryOf(explanation)),
+      counterfactual(question, answer.entity, parameters, summaryOf(explanation)),
       reasonsShown(explanation, openReasons),
     );
     refill(
