@@ -133,7 +133,7 @@ EXTRAS = [
 PUBLIC = """
     AmbiguousName Answer Answers Benchmark CaseBase CaseStore CasegraphError Counterfactual
     DamagedStore Description Evaluation Event Explanation Fact
-    IncompatibleFile InvalidSettings MalformedFact Neighbour NotABenchmark ReadOnlyStore Reason
+    IncompatibleFile InvalidArgument MalformedFact Neighbour NotABenchmark ReadOnlyStore Reason
     Settings StoreInUse Tuning UnknownName UnreadableFile Update evaluate read_facts write_facts
 """.split()  # noqa: SIM905
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from tests.strategies import Fact, fact_lists, random_facts, shuffled
 
-from casegraph import CaseBase, InvalidSettings, Settings, world
+from casegraph import CaseBase, InvalidArgument, Settings, world
 from casegraph.answering.belief import believed, features, probabilities
 from casegraph.answering.pair_strengths import Pairs
 from casegraph.graph.arrays import Flags, Floats, Ids, ids
@@ -128,7 +128,7 @@ def test_the_odds_are_proportional_to_how_much_is_missing() -> None:
         odds[missing] = best.probability / (1 - best.probability)
     assert odds[0.0] == 0
     assert odds[1.0] / odds[0.1] == pytest.approx((1 / 2) / (0.1 / 1.1), rel=0.01)
-    with pytest.raises(InvalidSettings, match="missing"):
+    with pytest.raises(InvalidArgument, match="missing"):
         Settings(missing=-0.1)
 
 
@@ -249,7 +249,7 @@ def test_without_examples_the_belief_is_the_usual_one() -> None:
 
 def test_coefficients_that_are_no_numbers_are_refused() -> None:
     for wrong in ((1.0,), (*USUAL_COEFFICIENTS[1:], float("nan"))):
-        with pytest.raises(InvalidSettings, match="coefficients"):
+        with pytest.raises(InvalidArgument, match="coefficients"):
             replace(Belief(), coefficients=wrong)
 
 

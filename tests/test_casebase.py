@@ -14,7 +14,7 @@ from tests.strategies import Fact, Step, fact_lists, histories, surviving
 from casegraph.answering.results.answer import Answer, Answers
 from casegraph.answering.state import Update
 from casegraph.casebase import CaseBase
-from casegraph.errors import InvalidSettings, UnknownName
+from casegraph.errors import InvalidArgument, UnknownName
 from casegraph.settings import Settings
 from casegraph.similarity.profiles import NONE
 from casegraph.statistics.backlog import MAX_CHANGED_FACTS
@@ -151,7 +151,7 @@ def test_what_to_do_with_known_answers_is_one_of_two_things(known: object) -> No
         lambda: cases.ask_head("parent of", "bob", known=chosen),
         lambda: cases.ask_many([], known=chosen),
     ):
-        with pytest.raises(InvalidSettings) as raised:
+        with pytest.raises(InvalidArgument) as raised:
             ask()
         assert str(raised.value) == f"known is {known!r}; expected 'mark' or 'exclude'"
 
@@ -476,7 +476,7 @@ def test_a_number_of_answers_that_is_no_whole_number_or_does_not_fit_is_refused(
         "ask_many": lambda: cases.ask_many([("a", "r")], top),
         "similar": lambda: cases.similar("a", top=top),
     }
-    with pytest.raises(InvalidSettings, match="top is"):
+    with pytest.raises(InvalidArgument, match="top is"):
         asked[ask]()
 
 
@@ -495,7 +495,7 @@ def test_an_argument_of_a_wrong_type_is_named() -> None:
     ]
     for call, arguments in wrong:
         for argument in arguments:
-            with pytest.raises(InvalidSettings, match=r"^[a-z_ ]+ is .+; expected .+$"):
+            with pytest.raises(InvalidArgument, match=r"^[a-z_ ]+ is .+; expected .+$"):
                 call(argument)
 
 
@@ -518,5 +518,5 @@ def test_any_number_of_answers_that_fits_is_given() -> None:
 def test_a_negative_number_of_similar_entities_is_refused() -> None:
     cases = CaseBase()
     cases.update(add=[(f"a{k}", "r", "b") for k in range(9)])
-    with pytest.raises(InvalidSettings, match="top is -3; expected at least 0"):
+    with pytest.raises(InvalidArgument, match="top is -3; expected at least 0"):
         cases.similar("a0", top=-3)

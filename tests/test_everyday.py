@@ -19,7 +19,7 @@ from casegraph import (
     CaseBase,
     CaseStore,
     Description,
-    InvalidSettings,
+    InvalidArgument,
     MalformedFact,
     Settings,
     evaluate,
@@ -931,7 +931,7 @@ def test_a_question_of_something_that_is_no_text_is_an_error_of_ours() -> None:
     cases = CaseBase()
     cases.update(add=drugs())
     for entity, relation in ((1, "treats"), ("drug 0", None)):
-        with pytest.raises(InvalidSettings, match="expected a name, which is text"):
+        with pytest.raises(InvalidArgument, match="expected a name, which is text"):
             cases.ask(entity, relation)  # type: ignore[arg-type]
 
 
@@ -945,7 +945,7 @@ def test_an_evaluation_takes_a_folder_and_says_how_much_was_asked(here: Path) ->
     interval = done.mrr_interval(draws=50)
     assert interval.low <= interval.mean <= interval.high
     assert interval.mean == done.metrics["both.realistic.inverse_harmonic_mean_rank"]
-    with pytest.raises(InvalidSettings, match="expected a folder, or Benchmark"):
+    with pytest.raises(InvalidArgument, match="expected a folder, or Benchmark"):
         evaluate(3)  # type: ignore[arg-type]
     rows = records("evaluate", ".", "--no-tune", "--per-relation")
     asked = [(row["relation"], row["side"], row["questions"]) for row in rows]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from casegraph import (
     CaseBase,
     Fact,
-    InvalidSettings,
+    InvalidArgument,
     NotABenchmark,
     Settings,
     world,
@@ -137,7 +137,7 @@ def test_another_seed_gives_another_order(files: Files) -> None:
     ],
 )
 def test_a_plan_out_of_range_is_refused(values: dict[str, Any], message: str) -> None:
-    with pytest.raises(InvalidSettings, match=message):
+    with pytest.raises(InvalidArgument, match=message):
         Plan(**values)
 
 

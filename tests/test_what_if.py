@@ -16,7 +16,7 @@ from casegraph import (
     Answer,
     CaseBase,
     CaseStore,
-    InvalidSettings,
+    InvalidArgument,
     MalformedFact,
     Settings,
     world,
@@ -225,7 +225,7 @@ def test_a_budget_that_does_not_suffice_is_said(cases: CaseBase) -> None:
     fallen = cases.what_if(retract=found.facts or [])
     is_halved = 2 * belief(fallen, answer) <= belief(cases, answer)
     assert bool(found.facts) == (rank != 1 or is_halved)
-    with pytest.raises(InvalidSettings):
+    with pytest.raises(InvalidArgument):
         cases.counterfactual(answer, most=4)
 
 

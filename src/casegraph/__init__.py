@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         CasegraphError,
         DamagedStore,
         IncompatibleFile,
-        InvalidSettings,
+        InvalidArgument,
         MalformedFact,
         NotABenchmark,
         ReadOnlyStore,
@@ -61,7 +61,7 @@ else:
 _PUBLIC = {
     "answering.results.answer": "Answer Answers",
     "casebase": "CaseBase",
-    "errors": "AmbiguousName CasegraphError DamagedStore IncompatibleFile InvalidSettings "
+    "errors": "AmbiguousName CasegraphError DamagedStore IncompatibleFile InvalidArgument "
     "MalformedFact NotABenchmark ReadOnlyStore StoreInUse UnknownName UnreadableFile",
     "answering.counterfactual": "Counterfactual",
     "answering.results.reason": "Reason",
@@ -94,7 +94,7 @@ __all__ = [
     "Explanation",
     "Fact",
     "IncompatibleFile",
-    "InvalidSettings",
+    "InvalidArgument",
     "MalformedFact",
     "Neighbour",
     "NotABenchmark",

@@ -43,7 +43,7 @@ from casegraph.answering.reasons import explanations, neighbour_by_profile
 from casegraph.answering.state import State, Update
 from casegraph.errors import (
     CasegraphError,
-    InvalidSettings,
+    InvalidArgument,
 )
 from casegraph.execution.executor import HERE, Executor
 from casegraph.formats.python_objects import descriptions_in, facts_in
@@ -459,7 +459,7 @@ class CaseBase:
         entity asked about first. Other known answers are skipped.
         """
         if not 1 <= most <= MOST_FACTS:
-            raise InvalidSettings("most", most, f"from 1 to {MOST_FACTS}")
+            raise InvalidArgument("most", most, f"from 1 to {MOST_FACTS}")
         state = self._state
         query, _ = query_of(state, answer)
         tries = checked_count("budget", budget)

@@ -8,7 +8,7 @@ CasegraphError        base class of every error raised on purpose
 ├─ MalformedFact     a line of input is not head TAB relation TAB tail, or a fact is not three names
 ├─ UnreadableFile    a file cannot be opened, read to its end, or written
 ├─ IncompatibleFile  a saved case base or a file of counts has another format version, or is damaged
-├─ InvalidSettings   a setting is out of its range
+├─ InvalidArgument   an argument or a setting is out of its range, or of a wrong type
 ├─ NotABenchmark     a folder does not hold the files of a benchmark
 ├─ StoreInUse        a store is being written by another process, or already by this one
 ├─ ReadOnlyStore     a store was opened for reading, or writing to it failed
@@ -113,12 +113,12 @@ class IncompatibleFile(CasegraphError):
         self.problem = problem
 
 
-class InvalidSettings(CasegraphError):
-    """A setting is out of its range."""
+class InvalidArgument(CasegraphError, ValueError):
+    """An argument or a setting is out of its range, or of a wrong type."""
 
-    def __init__(self, setting: str, value: object, expected: str) -> None:
-        super().__init__(f"{setting} is {shortened(repr(value))}; expected {expected}")
-        self.setting = setting
+    def __init__(self, name: str, value: object, expected: str) -> None:
+        super().__init__(f"{name} is {shortened(repr(value))}; expected {expected}")
+        self.name = name
         self.value = value
         self.expected = expected
 

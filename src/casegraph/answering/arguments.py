@@ -8,7 +8,7 @@ from typing import Any
 
 from casegraph.answering.query import ALL
 from casegraph.answering.results.answer import Answer
-from casegraph.errors import InvalidSettings
+from casegraph.errors import InvalidArgument
 from casegraph.settings import check_count
 
 AnyQuestion = tuple[str, str] | tuple[str, str, None] | tuple[None, str, str]
@@ -17,7 +17,7 @@ AnyQuestion = tuple[str, str] | tuple[str, str, None] | tuple[None, str, str]
 def checked_count(name: str, value: int, *, all_if_negative: bool = False) -> int:
     """A number from the user as a Python integer.
 
-    Raises `InvalidSettings` unless it is a whole number of up to 64 bits.
+    Raises `InvalidArgument` unless it is a whole number of up to 64 bits.
     """
     has_index = hasattr(value, "__index__")  # NumPy's integers do as well
     count: Any = index(value) if has_index else value
@@ -30,7 +30,7 @@ def checked_count(name: str, value: int, *, all_if_negative: bool = False) -> in
 def checked_text(name: str, value: str) -> str:
     """A text from the user."""
     if not isinstance(value, str):
-        raise InvalidSettings(name, value, "text")
+        raise InvalidArgument(name, value, "text")
     return value
 
 
@@ -40,7 +40,7 @@ def several_of(name: str, values: Iterable[Any], expected: str) -> Iterable[Any]
     expected  what they should be, for the error
     """
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        raise InvalidSettings(name, values, expected)
+        raise InvalidArgument(name, values, expected)
     return values
 
 
@@ -51,7 +51,7 @@ def checked_rows(name: str, rows: Iterable[Any], columns: tuple[str, ...]) -> li
     for row in several_of(name, rows, expected):
         values = tuple(several_of(f"a row of {name}", row, f"({', '.join(columns)})"))
         if len(values) != len(columns):
-            raise InvalidSettings(f"a row of {name}", row, f"({', '.join(columns)})")
+            raise InvalidArgument(f"a row of {name}", row, f"({', '.join(columns)})")
         checked.append(values)
     return checked
 
@@ -67,14 +67,14 @@ def checked_questions(questions: Iterable[Any]) -> list[Any]:
             case (None, relation, tail):
                 checked.append((None, relation, tail))
             case _:
-                raise InvalidSettings("a row of questions", row, expected)
+                raise InvalidArgument("a row of questions", row, expected)
     return checked
 
 
 def checked_answer(value: object) -> Answer:
     """An answer from the user."""
     if not isinstance(value, Answer):
-        raise InvalidSettings(
+        raise InvalidArgument(
             "answer", value, "one of the answers that a question was given"
         )
     return value

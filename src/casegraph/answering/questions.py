@@ -14,7 +14,7 @@ from casegraph.answering.query import UNKNOWN
 from casegraph.errors import (
     AmbiguousName,
     CasegraphError,
-    InvalidSettings,
+    InvalidArgument,
     UnknownName,
 )
 from casegraph.graph import lookup
@@ -73,7 +73,7 @@ def wanted_answers(
     """Which answers are wanted, from the arguments of a question; their names become ids."""
     count = checked_count("top", top, all_if_negative=True)
     if known not in ("mark", "exclude"):
-        raise InvalidSettings("known", known, "'mark' or 'exclude'")
+        raise InvalidArgument("known", known, "'mark' or 'exclude'")
     allowed = None
     if candidates is not None:
         names = several_of(

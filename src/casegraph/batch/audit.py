@@ -32,7 +32,7 @@ from casegraph.answering.results.answer import Answer
 from casegraph.answering.state import State
 from casegraph.batch.completion import chosen_directions
 from casegraph.casebase import CaseBase
-from casegraph.errors import InvalidSettings
+from casegraph.errors import InvalidArgument
 from casegraph.execution.executor import HERE, Executor
 from casegraph.graph.arrays import Floats, Ids
 from casegraph.graph.directions import backward, forward, inverse, relation_of
@@ -113,7 +113,7 @@ def audit(
              fact alone
     """
     if top < 1:
-        raise InvalidSettings("top", top, "at least 1")
+        raise InvalidArgument("top", top, "at least 1")
     state = case_base.state
     chosen = chosen_directions(case_base.graph, relations)
     both_ways = [way for relation in chosen for way in (relation, inverse(relation))]

@@ -50,7 +50,7 @@ from casegraph.batch.restrictions import (
 )
 from casegraph.batch.resumption import Resumable
 from casegraph.casebase import CaseBase
-from casegraph.errors import InvalidSettings, UnknownName
+from casegraph.errors import InvalidArgument, UnknownName
 from casegraph.execution.executor import HERE, Executor
 from casegraph.graph.arrays import Counts, Ids
 from casegraph.graph.digest import relations_in_use
@@ -105,13 +105,13 @@ class Wanted:
 
     def __post_init__(self) -> None:
         if not 0 <= self.min_probability <= 1:
-            raise InvalidSettings(
+            raise InvalidArgument(
                 "min_probability", self.min_probability, "from 0 to 1"
             )
         for name in ("top", "best", "at_most"):
             value = getattr(self, name)
             if value is not None and value < 1:
-                raise InvalidSettings(name, value, "at least 1")
+                raise InvalidArgument(name, value, "at least 1")
 
     @property
     def best_of_relation(self) -> int | None:
@@ -178,7 +178,7 @@ def complete(
     state = case_base.state
     if state.settings.belief is None and wanted.min_probability > 0:
         expected = "0: these settings give no probability"
-        raise InvalidSettings("min_probability", wanted.min_probability, expected)
+        raise InvalidArgument("min_probability", wanted.min_probability, expected)
     relations = chosen_directions(state.graph, wanted.relations)
     allowed = Allowed.by(state, wanted)
     sizes = [

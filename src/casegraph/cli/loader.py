@@ -14,7 +14,7 @@ from casegraph.casebase import CaseBase
 from casegraph.cli.counted_files import WORTH_KEEPING, keep, kept_case, load_kept
 from casegraph.cli.output import note
 from casegraph.cli.progress import counted, progress
-from casegraph.errors import CasegraphError, InvalidSettings, UnknownName
+from casegraph.errors import CasegraphError, InvalidArgument, UnknownName
 from casegraph.evaluation.datasets import ENDINGS, Benchmark
 from casegraph.formats.names import read_names
 from casegraph.formats.registry import read_facts
@@ -143,7 +143,7 @@ def _setting(text: str) -> tuple[str, Any]:
     name, mark, value = text.partition("=")
     known = [field.name for field in fields(Settings)]
     if not mark:
-        raise InvalidSettings(
+        raise InvalidArgument(
             "set", text, f"NAME=VALUE, where NAME is one of {', '.join(known)}"
         )
     if name not in known:

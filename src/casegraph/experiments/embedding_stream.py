@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from casegraph.batch.resumption import Resumable
-from casegraph.errors import IncompatibleFile, InvalidSettings
+from casegraph.errors import IncompatibleFile, InvalidArgument
 from casegraph.evaluation.datasets import Benchmark
 from casegraph.evaluation.evaluation import read_files
 from casegraph.experiments.arrivals import SEED_GRAPH, Arrivals, Plan, arrivals
@@ -84,7 +84,7 @@ def embedding_stream(
     records.
     """
     if variant.placed and training.model != "RotatE":
-        raise InvalidSettings(
+        raise InvalidArgument(
             "placed", training.model, "RotatE, which alone has rotations"
         )
     files = read_files(benchmark, TEST, benchmark.graph, show)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from casegraph.errors import AmbiguousName, InvalidSettings, UnknownName
+from casegraph.errors import AmbiguousName, InvalidArgument, UnknownName
 from casegraph.graph.arrays import ids
 from casegraph.graph.descriptions import folded, local_name
 
@@ -96,7 +96,7 @@ def entities_of_type(graph: Graph, descriptions: Descriptions, wanted: str) -> I
 
 def _check(kind: str, text: object) -> None:
     if not isinstance(text, str):
-        raise InvalidSettings(kind, text, "a name, which is text")
+        raise InvalidArgument(kind, text, "a name, which is text")
 
 
 def _ids(names: Names, found: list[str]) -> list[int]:
