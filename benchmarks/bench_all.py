@@ -39,7 +39,7 @@ from casegraph.formats.registry import read_facts
 from casegraph.graph.facts import Fact
 from casegraph.running import peak_memory, threads
 from casegraph.settings import Settings
-from casegraph.statistics.counts import Counting, Hits, having, in_use
+from casegraph.statistics.counts import Counting, Hits
 from casegraph.statistics.path_types import lengths, single_step
 
 GRAPHS = [
@@ -75,7 +75,7 @@ BUILD_COLUMNS = [
     "peak",
     "exact",
 ]
-BUILD_COLUMNS += ["hits / edges", "hits / limit", "reach / limit", "both / limit"]
+BUILD_COLUMNS += ["hits / edges", "hits / limit"]
 ASK_COLUMNS = [*KEY, "ask p50", "ask p99", "queries", "queries/s", "queries/CPU s"]
 UPDATE_COLUMNS = [
     *KEY,
@@ -89,8 +89,6 @@ GROWTH_COLUMNS = {
     "hits": "hits cpu",
     "reach": "reach cpu",
     "all": "cpu",
-    "bare loops": "bare cpu",
-    "edges of the bare loops": "steps",
 }
 Row = dict[str, Any]
 
@@ -178,10 +176,8 @@ def built(facts: Iterable[Fact], n: int) -> tuple[CaseBase, Row]:
     return cases, row
 
 
-def limits(cases: CaseBase, row: Row) -> Row:
-    """What counting took, compared with bare loops.
-
-    row  what building took
+def limits(cases: CaseBase) -> Row:
+    """What finding hits took, compared with bare loops.
 
     Hits are counted once more: with memory that was in use before, like the bare loops.
     """
@@ -191,7 +187,7 @@ def limits(cases: CaseBase, row: Row) -> Row:
     ranks = graph.entities.ranks()
     counting = Counting(graph, cases.settings)
     found, hits = least_of_a_second(lambda: counting.cycles(everyone))
-    edges, walking = least_of_a_second(
+    _, walking = least_of_a_second(
         lambda: kernels_bench.bare_halves(graph.kernel, ranks, n, threads())
     )
     cycles = cycles_in(found, n)
@@ -201,16 +197,7 @@ def limits(cases: CaseBase, row: Row) -> Row:
             graph.kernel, ranks, n, cycles, kinds, threads()
         )
     )
-    compared: Row = {"hits / edges": hits / walking, "hits / limit": hits / bare_hits}
-    is_exact = row["exact"] == f"{graph.directions} of {graph.directions}"
-    if is_exact:
-        steps, _, reaching = timed(lambda: bare_reach(cases))
-        reach = row["reach cpu"]
-        compared["steps"] = edges + steps
-        compared["bare cpu"] = bare_hits + reaching
-        compared["reach / limit"] = reach / reaching
-        compared["both / limit"] = (hits + reach) / (bare_hits + reaching)
-    return compared
+    return {"hits / edges": hits / walking, "hits / limit": hits / bare_hits}
 
 
 def cycles_in(found: Hits, n: int) -> int:
@@ -222,25 +209,6 @@ def cycles_in(found: Hits, n: int) -> int:
     return round(float((found.hits[is_cycle] / readings).sum()))
 
 
-def bare_reach(cases: CaseBase) -> int:
-    """Walk what `prepare` walks, and nothing else."""
-    graph = cases.graph
-    statistics = cases.state.statistics
-    n = cases.settings.max_length
-    relations = list(range(graph.directions))
-    types = []
-    for relation in relations:
-        known, hits = statistics.hits_of(relation)
-        types.append(known[in_use(cases.settings, relation, known, hits)])
-    sizes = [len(of_relation) for of_relation in types]
-    labels = np.repeat(np.array(relations, dtype=np.int32), sizes)
-    entities = having(graph, relations)
-    all_types = np.concatenate(types)
-    return kernels_bench.bare_reach(
-        graph.kernel, entities, labels, all_types, n, threads()
-    )
-
-
 def benchmark_row(folder: str, n: int) -> Row:
     """Everything about one benchmark."""
     benchmark = Benchmark.open(located(folder))
@@ -250,7 +218,7 @@ def benchmark_row(folder: str, n: int) -> Row:
     if not is_slow:
         row |= batch(cases, benchmark, "tail" if folder == TAIL_ONLY else "both")
     row["peak asking"] = peak()
-    row |= limits(cases, row)
+    row |= limits(cases)
     if n == 3 and not is_slow:  # the path length that stores are kept at
         split = "valid" if "valid" in benchmark.splits else "dev"
         row |= updated(cases, sorted(benchmark.facts(split)))
@@ -317,7 +285,7 @@ def synthetic_row(count: int, shape: str, keep: Path | None) -> Row:
         **row,
         "ask p50": float(np.median(milliseconds)),
         "ask p99": float(np.percentile(milliseconds, 99)),
-        **limits(cases, row),
+        **limits(cases),
     }
 
 

@@ -13,18 +13,18 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from benchmarks.experiments.changes import changes
+from benchmarks.experiments.embedding_stream import VARIANTS, embedding_stream, offline
+from benchmarks.experiments.embeddings import MODELS, Training
+from benchmarks.experiments.inductive import inductive
+from benchmarks.experiments.lifelong import lifelong
 from benchmarks.open_world_page import write_page
 from benchmarks.open_world_records import STREAMED, Kept
 from casegraph.evaluation.catalogue import find, located
 from casegraph.evaluation.datasets import Benchmark
 from casegraph.experiments.arrivals import Plan
-from casegraph.experiments.changes import changes
-from casegraph.experiments.embedding_stream import VARIANTS, embedding_stream, offline
-from casegraph.experiments.embeddings import MODELS, Training
-from casegraph.experiments.inductive import inductive
-from casegraph.experiments.lifelong import lifelong
-from casegraph.experiments.records import Record
-from casegraph.experiments.stream import Wanted, stream
+from casegraph.experiments.journal import Record
+from casegraph.experiments.stream import StreamOptions, stream
 from casegraph.settings import Settings
 
 ROOT = Path(__file__).parents[1]
@@ -49,7 +49,7 @@ OFFLINE = {
 TRAINED_OFFLINE = {"UMLS": MODELS, "FB122": MODELS, "WN18RR": ("RotatE",)}
 
 
-def streams() -> Iterator[tuple[str, Wanted]]:
+def streams() -> Iterator[tuple[str, StreamOptions]]:
     """What is streamed: the default settings, the paper's, and those of the published code.
 
     The last samples everything again after every update, so it is run once, without newcomers that
@@ -62,11 +62,14 @@ def streams() -> Iterator[tuple[str, Wanted]]:
             plan = Plan(seed=seed)
             yield (
                 benchmark,
-                Wanted(Settings(), name="default", plan=plan, verify=verify),
+                StreamOptions(Settings(), name="default", plan=plan, verify=verify),
             )
-            yield benchmark, Wanted(paper, name="paper", plan=plan, verify=verify)
+            yield (
+                benchmark,
+                StreamOptions(paper, name="paper", plan=plan, verify=verify),
+            )
     published = Settings.published("FB122").but(clustering="grinch")
-    yield "FB122", Wanted(published, name="published", plan=Plan(alone=0))
+    yield "FB122", StreamOptions(published, name="published", plan=Plan(alone=0))
 
 
 def run_streams(folder: Path) -> None:

@@ -7,6 +7,7 @@ Each becomes a paragraph: the claim, whether it holds here and by how much, and 
 from collections.abc import Callable, Sequence
 from statistics import fmean
 
+from benchmarks.experiments.pictures import REPLAYS
 from benchmarks.open_world_records import (
     DEFAULT,
     PAPER,
@@ -18,8 +19,7 @@ from benchmarks.open_world_records import (
     is_embedding,
     name_of,
 )
-from casegraph.experiments.pictures import REPLAYS
-from casegraph.experiments.records import Record, mrr_of
+from casegraph.experiments.journal import Record, mrr_of
 
 POINTS_LOST = {"FB122": 0.08, "WN18RR": 0.11}  # of RotatE, by the first claim
 QUICK_FALL = 0.02  # what we take "deteriorates" to mean, of MRR

@@ -8,6 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from statistics import fmean, median
 
+from benchmarks.experiments import pictures
+from benchmarks.experiments.embedding_stream import VARIANTS
+from benchmarks.experiments.embeddings import MODELS
+from benchmarks.experiments.lifelong import PROTOCOLS, summary
 from benchmarks.open_world_claims import claims_section
 from benchmarks.open_world_records import (
     DEFAULT,
@@ -23,12 +27,8 @@ from benchmarks.open_world_records import (
 )
 from benchmarks.reproduce import machine, table
 from casegraph.evaluation.catalogue import located
-from casegraph.experiments import pictures
-from casegraph.experiments.embedding_stream import VARIANTS
-from casegraph.experiments.embeddings import MODELS
-from casegraph.experiments.lifelong import PROTOCOLS, summary
-from casegraph.experiments.records import MRR, Record, mrr_of
-from casegraph.formats.names import read_names
+from casegraph.experiments.journal import MRR, Record, mrr_of
+from casegraph.formats.name_files import read_names
 
 FIRST_SEED = 0
 NOT_YET = "Not run yet on this machine; `scripts/open-world` does.\n"

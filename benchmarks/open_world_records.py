@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean, pstdev
 
-from casegraph.experiments.records import Record, mrr_of, read_records
+from casegraph.experiments.journal import Record, mrr_of, read_records
 
 STREAMED = ("FB122", "WN18RR")
 SPLIT = {"FB122": "testI", "WN18RR": "test"}  # of which the paper draws the MRR

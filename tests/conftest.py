@@ -48,6 +48,10 @@ if folder := os.environ.get("CASEGRAPH_PACKAGE"):
 
 # A test neither finds nor leaves anything in the user's cache.
 os.environ["CASEGRAPH_CACHE"] = ""
+# Data sets that are beside the checkout are found.
+os.environ.setdefault(
+    "CASEGRAPH_DATA", str(Path(__file__).parents[2] / "shared" / "data")
+)
 
 Tally: TypeAlias = Callable[[str, int], None]
 MEMORY = Path("/dev/shm")

@@ -2,11 +2,23 @@
 
 import numpy as np
 
+from casegraph import kernels
 from casegraph.graph.arrays import Counts, Ids, ids
 from casegraph.graph.directions import forward
 from casegraph.graph.graph import Graph
 from casegraph.settings import Settings
-from casegraph.statistics.counts import Counting, Hits, Reach
+from casegraph.statistics.counts import (
+    ALL_BY_THEMSELVES,
+    NO_LIMITS,
+    Counting,
+    Hits,
+    Reach,
+)
+
+# Methods of counting what paths reach (kernels/counting/reach.hpp).
+ALONE = 1
+TOGETHER = 2
+BY_HUB = 3
 
 
 def everyone(graph: Graph) -> Ids:
@@ -40,6 +52,33 @@ def one_by_one(
         for sums, counts in zip(total, of_entity, strict=True):
             sums[:] += counts
     return total
+
+
+def counted_by(
+    method: int,
+    graph: Graph,
+    labels: Ids,
+    types: Counts,
+    entities: Ids,
+    n: int = 3,
+    ways: Counts = ALL_BY_THEMSELVES,
+) -> Reach:
+    """What path types reach, counted by one of the methods; labels are their relations."""
+    counters = np.zeros(2, dtype=np.int64)
+    columns = kernels.reach(
+        graph.kernel,
+        entities,
+        labels,
+        types,
+        ways,
+        NO_LIMITS,
+        n,
+        2,
+        counters,
+        method=method,
+    )
+    assert counters[0] <= len(entities)
+    return Reach(*columns)
 
 
 def assert_same(found: Reach, expected: Reach) -> None:

@@ -134,14 +134,6 @@ BINDINGS = {
         threads=2,
         any_larger="walks",
     ),
-    "walks_one_step_longer_from": binding(
-        kernels.walks_one_step_longer_from,
-        **FROM_EVERYONE,
-        walks=np.zeros(ENTITIES, dtype=np.int64),
-        threads=2,
-        any_length="entities",
-        any_larger="walks",
-    ),
     "closed_paths": binding(
         kernels.closed_paths,
         **FROM_EVERYONE,
@@ -170,6 +162,7 @@ BINDINGS = {
         tail=1,
         max_length=3,
         longest=3,
+        most_halves=100,
     ),
     "walks": binding(
         kernels.walks,
@@ -201,29 +194,17 @@ BINDINGS = {
         any_length="entities",
         any_larger="entities widest",
     ),
-    "reach_together": binding(
-        kernels.reach_together,
+    "reach by a method": binding(
+        kernels.reach,
         **FROM_EVERYONE,
         **OF_TYPES,
+        ways=np.array([0, 0]),
+        widest=np.array([], dtype=np.int64),
         **COUNTED,
-        any_length="entities",
+        method=2,
+        any_length="entities widest",
         any_larger="entities",
-    ),
-    "reach_by_hub": binding(
-        kernels.reach_by_hub,
-        **FROM_EVERYONE,
-        relation=0,
-        types=TYPES[:1],
-        **COUNTED,
-        any_length="entities types",
-        any_larger="entities",
-    ),
-    "reach_both_ways": binding(
-        kernels.reach_both_ways,
-        **ON_GRAPH,
-        **OF_TYPES,
-        method=1,
-        **COUNTED,
+        any_value="widest",
     ),
     "cost_together": binding(
         kernels.cost_together,
@@ -259,14 +240,6 @@ BINDINGS = {
         **COUNTED,
         any_length="types",
         any_larger="starts.0 ends.0",
-    ),
-    "bare_reach": binding(
-        kernels_bench.bare_reach,
-        **FROM_EVERYONE,
-        **OF_TYPES,
-        max_length=3,
-        threads=2,
-        any_length="entities",
     ),
     "bare_halves": binding(
         kernels_bench.bare_halves,
@@ -409,7 +382,8 @@ def wrong_numbers(place: str) -> Iterator[tuple[str, Any]]:
     yield "negative", -1
     yield "not a number", "1"
     yield "too large for any number", 2**70
-    if place not in ("threads", "members", "cycles", "most", "limit.0", "limit.1"):
+    are_any = "threads", "members", "cycles", "most", "most_halves"
+    if place not in (*are_any, "limit.0", "limit.1"):
         yield "too large", LARGEST
 
 
@@ -459,7 +433,9 @@ def edges(heads: list[int], offsets: list[int], tails: list[int]) -> kernels.Edg
         ([0, 1], [0, 0, 1], [0], "a head has no tails"),
         ([0, 1], [0, 2, 1], [0], "offsets fall somewhere"),
         ([0], [1, 2], [0, 1], "offsets do not begin with 0"),
-        ([0], [0, 2], [1, 0], "the tails of a head fall somewhere"),
+        ([0], [0, 2], [1, 0], "the tails of a head do not rise"),
+        ([0], [0, 2], [1, 1], "the tails of a head do not rise"),
+        ([0, 1], [0, 2, 3], [1, 1, 1], "the tails of a head do not rise"),
     ],
 )
 def test_edges_that_are_not_in_order_are_refused(
@@ -467,6 +443,21 @@ def test_edges_that_are_not_in_order_are_refused(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         edges(heads, offsets, tails)
+
+
+def test_ids_that_do_not_fit_are_refused_and_not_cut_short() -> None:
+    with pytest.raises(TypeError):
+        kernels.Edges.of(ids([0]), ids([0, 1]), np.array([2**32 + 5]))
+    with pytest.raises(TypeError):
+        kernels.profiles(GRAPH.kernel, np.array([2**32]))
+
+
+def test_an_array_with_gaps_is_read_as_it_is() -> None:
+    pairs = np.stack([EVERYONE, EVERYONE[::-1]], axis=1)
+    offsets, relations = kernels.profiles(GRAPH.kernel, pairs[:, 1])
+    expected = kernels.profiles(GRAPH.kernel, EVERYONE[::-1].copy())
+    assert offsets.tolist() == expected[0].tolist()
+    assert relations.tolist() == expected[1].tolist()
 
 
 def test_a_graph_whose_relations_do_not_fit_is_refused() -> None:
@@ -580,11 +571,11 @@ def test_endpoints_that_are_not_sorted_or_repeated_are_refused(
 def test_more_relations_than_path_types_can_name_are_refused() -> None:
     none = kernels.Edges.of(ids(), ids([0]), ids())
     wide = kernels.Graph(1, [none] * 4096)
-    kernels.cycles_through(wide, 0, 0, 0, 4, 4)
+    kernels.cycles_through(wide, 0, 0, 0, 4, 4, 100)
     with pytest.raises(
         ValueError, match="path types of 5 steps have no room for so many relations"
     ):
-        kernels.cycles_through(wide, 0, 0, 0, 5, 5)
+        kernels.cycles_through(wide, 0, 0, 0, 5, 5, 100)
 
 
 def test_a_tree_refuses_what_would_break_it() -> None:

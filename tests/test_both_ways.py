@@ -8,7 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.counted import (
+    ALONE,
+    TOGETHER,
     assert_same,
+    counted_by,
     cycles_of,
     direction_of,
     everyone,
@@ -17,7 +20,6 @@ from tests.counted import (
 from tests.histories import Fact
 from tests.strategies import fact_lists, random_fact, shuffled
 
-from casegraph import kernels
 from casegraph.graph.arrays import Counts, Ids, ids
 from casegraph.graph.directions import inverse
 from casegraph.graph.graph import Graph
@@ -32,11 +34,6 @@ from casegraph.statistics.counts import (
 )
 from casegraph.statistics.path_types import packed, unpacked
 
-# Methods of counting.
-ALONE = 0
-TOGETHER = 1
-BY_TILE = 2
-
 
 def backwards(types: Counts, n: int) -> Counts:
     """The same path types, walked from their ends to their starts."""
@@ -50,21 +47,27 @@ def backwards(types: Counts, n: int) -> Counts:
 def assert_right_both_ways(
     graph: Graph, labels: Ids, types: Counts, n: int, method: int
 ) -> None:
-    counters = np.zeros(2, dtype=np.int64)
-    forwards, back = kernels.reach_both_ways(
-        graph.kernel, labels, types, method, n, 2, counters
+    back = backwards(types, n)
+    ways = np.repeat([BOTH_WAYS, BY_INVERSE], len(types))
+    labels_both_ways = np.concatenate([labels, inverse(labels)])
+    both_ways = np.concatenate([types, back])
+    found = counted_by(
+        method, graph, labels_both_ways, both_ways, everyone(graph), n, ways
     )
-    assert_same(Reach(*forwards), one_by_one(graph, labels, types, everyone(graph), n))
-    of_inverse = one_by_one(
-        graph, inverse(labels), backwards(types, n), everyone(graph), n
+    assert_same(
+        found.of(slice(0, len(types))),
+        one_by_one(graph, labels, types, everyone(graph), n),
     )
-    assert_same(Reach(*back), of_inverse)
+    assert_same(
+        found.of(slice(len(types), None)),
+        one_by_one(graph, inverse(labels), back, everyone(graph), n),
+    )
 
 
 @given(
     fact_lists(least=1, most=25),
     st.integers(0, 3),
-    st.sampled_from([ALONE, TOGETHER, BY_TILE]),
+    st.sampled_from([ALONE, TOGETHER]),
 )
 def test_the_inverse_of_every_path_type_is_counted_along(
     facts: list[Fact], asked: int, method: int
@@ -73,7 +76,7 @@ def test_the_inverse_of_every_path_type_is_counted_along(
     graph = Graph.of(facts)
     steps = [
         steps
-        for length in ((2,) if method == BY_TILE else (1, 2, 3))
+        for length in (1, 2, 3)
         for steps in product(range(graph.directions), repeat=length)
     ]
     types = np.array([packed(of_type, 3) for of_type in steps], dtype=np.int64)
@@ -105,105 +108,6 @@ def test_wide_steps_and_several_batches_are_counted_both_ways(
     random = np.random.default_rng(facts)
     some = random.choice(len(hits.types), 250, replace=False)
     assert_right_both_ways(graph, hits.relations[some], hits.types[some], 3, method)
-
-
-def groups_of(members: int, groups_of_each: int = 1) -> Graph:
-    """Groups have members, and members have others whom they know.
-
-    Among these are they themselves, some whom nobody knows, and some who are in no group. Every
-    hundredth is in all groups.
-    """
-    random = Random(members)
-    groups = range(40)
-    facts = {("g1", "has", "g1"), ("g1", "had", "g2"), ("e5", "knows", "e5")}
-    for k in range(members):
-        own_groups = random.sample(groups, groups_of_each)
-        facts |= {(f"g{group}", "has", f"e{k}") for group in own_groups}
-        facts |= {
-            (f"g{random.choice(groups)}", "had", f"e{k}"),
-            (f"e{random.randrange(members + 100)}", "knows", f"e{k}"),
-            (f"e{k}", "knows", f"e{random.randrange(members // 10 + 1)}"),
-        }
-        if k % 100 == 0:
-            facts |= {(f"g{group}", "has", f"e{k}") for group in groups}
-    return Graph.of(sorted(facts))
-
-
-def over_groups(graph: Graph) -> tuple[Ids, Counts]:
-    """Path types from member to member, and relations that they are asked for."""
-    has, had, knows = (direction_of(graph, name) for name in ("has", "had", "knows"))
-    steps = [(inverse(a), b) for a in (has, had) for b in (has, had)]
-    asked = [knows, inverse(knows), has, inverse(had)]
-    labels = ids([relation for relation in asked for _ in steps])
-    types = np.array([packed(both, 2) for both in steps * len(asked)], dtype=np.int64)
-    return labels, types
-
-
-@pytest.mark.parametrize("members", [2_047, 2_048, 2_049, 5_000])
-def test_several_tiles_and_blocks_of_starts_are_counted_both_ways(members: int) -> None:
-    """A tile has 2,048 tails, a block at least 1,024 starts."""
-    graph = groups_of(members)
-    labels, types = over_groups(graph)
-    assert_right_both_ways(graph, labels, types, 2, BY_TILE)
-
-
-def test_starts_with_a_million_rows_are_counted_some_at_a_time() -> None:
-    """From 1,200 members, each in most of 1,300 groups."""
-    facts = [
-        (f"g{group}", "has", f"e{member}")
-        for group in range(1_300)
-        for member in range(1_200)
-        if (7 * group + member) % 11
-    ]
-    facts += [(f"e{k}", "knows", f"e{k * k % 1_300}") for k in range(1_200)]
-    graph = Graph.of(facts)
-    has = direction_of(graph, "has")
-    labels = ids([direction_of(graph, "knows"), inverse(has)])
-    types = np.array([packed([inverse(has), has], 2)] * 2, dtype=np.int64)
-    by_tile, together = (
-        kernels.reach_both_ways(
-            graph.kernel, labels, types, method, 2, 1, np.zeros(2, dtype=np.int64)
-        )
-        for method in (BY_TILE, TOGETHER)
-    )
-    for found, expected in zip(by_tile, together, strict=True):
-        assert_same(Reach(*found), Reach(*expected))
-
-
-def test_tiles_are_chosen_where_they_take_less() -> None:
-    graph = groups_of(5_000, groups_of_each=35)
-    entities = everyone(graph)
-    has = direction_of(graph, "has")
-    knows = direction_of(graph, "knows")
-    types = np.array([packed([inverse(has), has], 2)], dtype=np.int64)
-    alone, many_at_once = kernels.reach_estimates(
-        graph.kernel, entities, types, 2, threads=1
-    )
-    # Two steps in batches: this upper bound counts both, the estimate only the last one.
-    in_batches = kernels.cost_together(graph.kernel, knows, types, 2) / 2
-    assert many_at_once[0] < 0.9 * in_batches
-    assert many_at_once[0] < alone[0]
-
-    counting = Counting(graph, Settings(max_length=2))
-    found = counting.reach(ids([knows]), types, entities)
-    from_each = counting.reach(
-        ids([knows]), types, entities, max_widths=np.array([10**9])
-    )
-    assert_same(found, from_each)
-
-
-def test_tiles_are_for_two_steps_and_few_heads() -> None:
-    facts = [(f"e{k}", "has", "e0") for k in range(2**13 + 1)]
-    graph = Graph.of(facts)
-    has = direction_of(graph, "has")
-    arguments = (BY_TILE, 2, 1, np.zeros(2, dtype=np.int64))
-    with pytest.raises(ValueError, match="length of a path type"):
-        kernels.reach_both_ways(
-            graph.kernel, ids([has]), np.array([packed([has], 2)]), *arguments
-        )
-    there_and_back = np.array([packed([inverse(has), has], 2)])
-    with pytest.raises(ValueError, match="no room for the tiles"):
-        kernels.reach_both_ways(graph.kernel, ids([has]), there_and_back, *arguments)
 
 
 @pytest.mark.parametrize("n", [2, 3, 4])

@@ -520,3 +520,18 @@ def test_a_negative_number_of_similar_entities_is_refused() -> None:
     cases.update(add=[(f"a{k}", "r", "b") for k in range(9)])
     with pytest.raises(InvalidArgument, match="top is -3; expected at least 0"):
         cases.similar("a0", top=-3)
+
+
+def test_relations_that_come_and_go_leave_room_for_others() -> None:
+    cases = CaseBase(
+        Settings(max_length=5)
+    )  # whose path types can name 2,047 relations
+    cases.update(add=[("a", "r", "b"), ("c", "r", "b"), ("a", "s", "d")])
+    for number in range(3):
+        passing = [
+            ("a", f"passing {number} {relation}", "b") for relation in range(900)
+        ]
+        cases.update(add=passing)
+        cases.update(retract=passing)
+    assert len(cases.graph.relations) < 2_048
+    assert [answer.entity for answer in cases.ask("c", "s")] == ["d"]

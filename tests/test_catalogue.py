@@ -14,30 +14,24 @@ from tests.test_datasets import DATA, needs_data
 
 from casegraph.cli import cli
 from casegraph.errors import NotABenchmark, UnknownName
-from casegraph.evaluation import catalogue as module
 from casegraph.evaluation.catalogue import (
-    cache_folder,
     catalogue,
-    data_folders,
     dataset,
-    download_folder,
     find,
     located,
 )
 from casegraph.evaluation.datasets import SPLITS, Benchmark
+from casegraph.folders import cache_folder, data_folders, download_folder
 
 
 @pytest.fixture
 def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
-    """The places to look, empty:
-    the folder we are in, CASEGRAPH_DATA, beside the checkout, the cache.
-    """
-    found = {name: tmp_path / name for name in ("here", "chosen", "beside", "home")}
+    """The places to look, empty: the folder we are in, CASEGRAPH_DATA, the cache."""
+    found = {name: tmp_path / name for name in ("here", "chosen", "home")}
     for folder in found.values():
         folder.mkdir()
     monkeypatch.chdir(found["here"])
     monkeypatch.setenv("CASEGRAPH_DATA", str(found["chosen"]))
-    monkeypatch.setattr(module, "_folder_beside_checkout", lambda: found["beside"])
     monkeypatch.setenv("XDG_CACHE_HOME", str(found["home"]))
     monkeypatch.setenv("LOCALAPPDATA", str(found["home"]))
     monkeypatch.setenv("HOME", str(found["home"]))
@@ -107,7 +101,7 @@ def test_a_data_set_is_looked_for_in_the_order_promised(
     places: dict[str, Path],
 ) -> None:
     assert find("UMLS") is None
-    for folder in (cache_folder(), places["beside"], places["chosen"]):
+    for folder in (cache_folder() / "data", places["chosen"]):
         assert (
             located(put(folder, "UMLS").relative_to(folder))
             == find("UMLS")
@@ -121,9 +115,9 @@ def test_downloads_go_where_the_variable_says_else_to_the_cache(
     places: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert download_folder() == places["chosen"]
-    assert data_folders() == [places["chosen"], places["beside"], cache_folder()]
+    assert data_folders() == [places["chosen"], cache_folder() / "data"]
     monkeypatch.delenv("CASEGRAPH_DATA")
-    assert download_folder() == cache_folder()
+    assert download_folder() == cache_folder() / "data"
     assert cache_folder().is_relative_to(places["home"])
 
 

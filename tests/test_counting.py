@@ -11,7 +11,9 @@ from hypothesis import example, given
 from hypothesis import settings as example_settings
 from hypothesis import strategies as st
 from tests.counted import (
+    ALONE,
     assert_same,
+    counted_by,
     cycles_of,
     direction_of,
     everyone,
@@ -359,14 +361,13 @@ def test_ends_that_nobody_answers_with_are_found_however_many_they_are(
     ]
     graph = Graph.of(facts)
     steps = [direction_of(graph, "takes"), direction_of(graph, "leads to")]
-    forwards, _ = kernels.reach_both_ways(
-        graph.kernel,
+    found = counted_by(
+        ALONE,
+        graph,
         ids([direction_of(graph, "answers")]),
         np.array([packed(steps, 2)]),
-        method=0,
-        max_length=2,
-        threads=1,
-        progress=np.zeros(2, dtype=np.int64),
+        everyone(graph),
+        2,
     )
     askers = Counter(ends[0] for ends in ends_of.values())
     open_ends = 0
@@ -374,7 +375,6 @@ def test_ends_that_nobody_answers_with_are_found_however_many_they_are(
         for end in ends:
             others = askers[end] - (end == ends[0])
             open_ends += end in lacking and others == 0
-    found = Reach(*forwards)
     assert found.reached.tolist() == [starts * ends_each]
     assert found.reached_open.tolist() == [open_ends]
 

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from casegraph.errors import NotABenchmark
-from casegraph.evaluation.catalogue import data_folders
 from casegraph.evaluation.datasets import DATASETS, Benchmark
+from casegraph.folders import data_folders
 
 DATA = next(
     (folder for folder in data_folders() if (folder / "WN18RR").is_dir()),

@@ -4,14 +4,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-from casegraph.errors import CasegraphError, InvalidArgument
-from casegraph.evaluation.catalogue import find, located
-from casegraph.evaluation.datasets import Benchmark
-from casegraph.experiments.arrivals import Plan
-from casegraph.experiments.embedding_scores import Scoring
-from casegraph.experiments.embedding_stream import Variant, embedding_stream, offline
-from casegraph.experiments.embeddings import (
+from benchmarks.experiments.embedding_scores import Scoring
+from benchmarks.experiments.embedding_stream import Variant, embedding_stream, offline
+from benchmarks.experiments.embeddings import (
     MODELS,
     Embedding,
     Lesson,
@@ -19,7 +14,12 @@ from casegraph.experiments.embeddings import (
     asked_for,
     replayed,
 )
-from casegraph.experiments.records import MRR
+
+from casegraph.errors import InvalidArgument
+from casegraph.evaluation.catalogue import find, located
+from casegraph.evaluation.datasets import Benchmark
+from casegraph.experiments.arrivals import Plan
+from casegraph.experiments.journal import MRR
 
 # PyKEEN and what it imports warn of their own affairs.
 pytestmark = pytest.mark.filterwarnings("default")
@@ -38,12 +38,6 @@ needs_pykeen = pytest.mark.skipif(not has_pykeen(), reason="PyKEEN is not instal
 needs_data = pytest.mark.skipif(
     find("UMLS") is None, reason="the benchmark data is not on this machine"
 )
-
-
-@pytest.mark.skipif(has_pykeen(), reason="PyKEEN is installed")
-def test_without_pykeen_the_error_says_what_to_install() -> None:
-    with pytest.raises(CasegraphError, match=r"pip install 'casegraph\[experiments\]'"):
-        Embedding(SHORT, 3, 1)
 
 
 def test_facts_near_newcomers_are_ten_times_as_likely_to_be_replayed() -> None:

@@ -7,6 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks.experiments.candidates import scored
+from benchmarks.experiments.changes import changes
+from benchmarks.experiments.inductive import inductive
+from benchmarks.experiments.lifelong import lifelong, summary
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import settings as example_settings
@@ -29,12 +33,8 @@ from casegraph.evaluation.datasets import Benchmark
 from casegraph.evaluation.evaluation import Files, evaluate, read_files
 from casegraph.evaluation.splitting import split
 from casegraph.experiments.arrivals import SEED_GRAPH, Plan, arrivals
-from casegraph.experiments.candidates import scored
-from casegraph.experiments.changes import changes
-from casegraph.experiments.inductive import inductive
-from casegraph.experiments.lifelong import lifelong, summary
-from casegraph.experiments.records import MRR, Record, read_records
-from casegraph.experiments.stream import Wanted, stream
+from casegraph.experiments.journal import MRR, Record, read_records
+from casegraph.experiments.stream import StreamOptions, stream
 from casegraph.experiments.verification import differences, rebuilt
 from casegraph.graph.graph import Graph
 from casegraph.running import quiet
@@ -160,7 +160,7 @@ def without_seconds(record: Any) -> Any:
 def test_a_stream_ends_with_the_answers_of_the_whole_benchmark(
     benchmark_of_world: Benchmark, settings: Settings, tmp_path: Path
 ) -> None:
-    wanted = Wanted(settings, plan=Plan(batches=3, alone=2), verify=True)
+    wanted = StreamOptions(settings, plan=Plan(batches=3, alone=2), verify=True)
     records = stream(benchmark_of_world, wanted, tmp_path)
     assert [record["batch"] for record in records] == [0, 1, 2, 3]
     expected_settings = settings
@@ -178,7 +178,9 @@ def test_a_stream_ends_with_the_answers_of_the_whole_benchmark(
 def test_what_a_batch_brings_is_counted_apart(
     benchmark_of_world: Benchmark, tmp_path: Path
 ) -> None:
-    records = stream(benchmark_of_world, Wanted(PAPER, plan=Plan(batches=3)), tmp_path)
+    records = stream(
+        benchmark_of_world, StreamOptions(PAPER, plan=Plan(batches=3)), tmp_path
+    )
     for split_of_test in ("test", "testI"):
         groups = [record["metrics"]["online"][split_of_test] for record in records]
         numbers = [group["all"]["questions"] for group in groups]
@@ -197,7 +199,7 @@ def test_what_a_batch_brings_is_counted_apart(
 def test_an_interrupted_stream_goes_on_and_ends_the_same(
     benchmark_of_world: Benchmark, tmp_path: Path
 ) -> None:
-    wanted = Wanted(PAPER, plan=Plan(batches=3, alone=1))
+    wanted = StreamOptions(PAPER, plan=Plan(batches=3, alone=1))
     whole = stream(benchmark_of_world, wanted, tmp_path / "whole")
 
     def interrupt(doing: str, done: int, total: int) -> None:
@@ -213,7 +215,7 @@ def test_an_interrupted_stream_goes_on_and_ends_the_same(
 def test_a_stream_may_be_tuned_once(
     benchmark_of_world: Benchmark, tmp_path: Path
 ) -> None:
-    wanted = Wanted(OURS, plan=Plan(batches=1), tune=True, verify=True)
+    wanted = StreamOptions(OURS, plan=Plan(batches=1), tune=True, verify=True)
     assert len(stream(benchmark_of_world, wanted, tmp_path)) == 2
 
 

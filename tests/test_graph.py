@@ -218,23 +218,17 @@ def test_a_graph_before_a_change_is_the_graph_that_was_changed(
 
 
 @given(histories(), fact_lists())
-def test_a_graph_without_unused_names_has_the_same_facts_and_no_other_names(
+def test_a_compacted_graph_has_the_same_facts_and_no_other_names(
     history: list[Step], more: list[Fact]
 ) -> None:
     graph = played(history, Graph())
-    spoken_of = graph.add(more)
+    graph.add(more)
     graph.retract(more)
-    living, new = graph.without_unused_names(Change())
-    assert_equal(living.compacted(), graph.compacted())
+    compacted = graph.compacted()
     facts = set(graph.facts())
-    assert set(living.entities.names) == oracle.entities(facts)
-    assert set(living.relations.names) == {fact.relation for fact in facts}
-    assert [graph.entities[old] for old in new.kept.tolist()] == living.entities.names
-    assert living.entities.serials().tolist() == new.kept.tolist()
-    also, new = graph.without_unused_names(spoken_of)
-    assert set(also.facts()) == facts
-    renumbered = spoken_of.renumbered(new.entities, new.relations)
-    assert set(names(also, renumbered.added)) == set(names(graph, spoken_of.added))
+    assert set(compacted.facts()) == facts
+    assert compacted.entities.names == sorted(oracle.entities(facts))
+    assert compacted.relations.names == sorted({fact.relation for fact in facts})
 
 
 @given(histories())
@@ -413,9 +407,6 @@ def test_any_number_of_threads_gathers_the_same_edges(threads: int) -> None:
         assert found.tolist() == degrees.tolist()
     longer = kernels.walks_one_step_longer(graph.kernel, degrees, threads)
     assert longer.tolist() == graph.walks_from_each(2).tolist()
-    some = everyone[::3].copy()
-    of_some = kernels.walks_one_step_longer_from(graph.kernel, some, degrees, threads)
-    assert of_some.tolist() == longer[some].tolist()
 
 
 # A kernel takes 8,192 entities at a time.
@@ -427,14 +418,11 @@ def test_walks_are_counted_over_every_edge_in_both_directions(entities: int) -> 
     all_heads = np.concatenate([edges.head_of_each() for edges in every_direction])
     all_tails = np.concatenate([edges.tails for edges in every_direction])
     expected: np.ndarray[Any, np.dtype[np.float64]] = np.zeros(len(graph.entities))
-    some = np.array([3, 0, 3, 7], dtype=np.int32)
     for steps in (1, 2, 3):
         onward = 1 + expected[all_tails]
         walks = np.bincount(all_heads, weights=onward, minlength=len(graph.entities))
         expected = walks.astype(np.float64)
-        assert graph.walks_from(some, steps).tolist() == expected[some].tolist()
         assert graph.walks_from_each(steps).tolist() == expected.tolist()
-        assert graph.walks_from(some, steps).tolist() == expected[some].tolist()
     everyone = np.arange(len(graph.entities), dtype=np.int32)
     offsets, relations = kernels.profiles(graph.kernel, everyone)
     for entity in range(0, len(graph.entities), 997):

@@ -75,8 +75,8 @@ try:
     work()
 except KeyboardInterrupt:
     print(time.monotonic(), flush=True)
-    found = kernels.cycles_through(graph.kernel, 0, 0, 1, n, 1)
-    assert found[-1] == 2 * relations, "the next call works"
+    found = kernels.cycles_through(graph.kernel, 0, 0, 1, n, 1, 1 << 25)
+    assert found[4] == 2 * relations, "the next call works"
 """
 
 
@@ -113,7 +113,7 @@ LONG = {
         steps=3,
     ),
     "cycles_through": Long(
-        "kernels.cycles_through(graph.kernel, 0, 0, 1, n, n)",
+        "kernels.cycles_through(graph.kernel, 0, 0, 1, n, n, 2**32 - 1)",
         relations=5,
         steps=4,
     ),
@@ -134,36 +134,22 @@ LONG = {
         relations=3,
         steps=5,
     ),
-    "reach_together": Long(
-        "kernels.reach_together(graph.kernel, everyone, labels, types, n, 2, counters)",
+    "reach together": Long(
+        "kernels.reach(graph.kernel, everyone, labels, types, nothing[0], nothing[0], "
+        "n, 2, counters, method=2)",
         relations=24,
         steps=3,
         entities=300,
     ),
-    "reach_by_hub": Long(
-        "kernels.reach_by_hub(graph.kernel, everyone, 0, types, n, 2, counters)",
+    "reach by hub": Long(
+        "kernels.reach(graph.kernel, everyone, labels, types, nothing[0], nothing[0], "
+        "n, 2, counters, method=3)",
         relations=12,
-        steps=2,
-        entities=300,
-    ),
-    "reach_both_ways": Long(
-        "kernels.reach_both_ways(graph.kernel, labels, types, 0, n, 2, counters)",
-        relations=2,
-        steps=5,
-    ),
-    "reach_both_ways by tile": Long(
-        "kernels.reach_both_ways(graph.kernel, labels, types, 2, n, 2, counters)",
-        relations=24,
         steps=2,
         entities=300,
     ),
     "reach_around": Long(
         "kernels.reach_around(graph.kernel, 0, types, (ids(), ids()), every_pair, n, 2, counters)",
-        relations=2,
-        steps=5,
-    ),
-    "bare_reach": Long(
-        "kernels_bench.bare_reach(graph.kernel, everyone, labels, types, n, 2)",
         relations=2,
         steps=5,
     ),

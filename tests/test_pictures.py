@@ -4,9 +4,9 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from benchmarks.experiments import pictures
 
-from casegraph.experiments import pictures
-from casegraph.experiments.records import MRR, Record, mrr_of
+from casegraph.experiments.journal import MRR, Record, mrr_of
 
 # Matplotlib warns of its own affairs.
 pytestmark = pytest.mark.filterwarnings("default")

@@ -7,57 +7,37 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.counted import assert_same, cycles_of, direction_of, everyone, one_by_one
+from tests.counted import (
+    ALONE,
+    BY_HUB,
+    assert_same,
+    counted_by,
+    cycles_of,
+    direction_of,
+    everyone,
+    one_by_one,
+)
 from tests.histories import Fact
 from tests.strategies import fact_lists
 
-from casegraph import kernels
 from casegraph.graph.arrays import Counts, Ids, ids
 from casegraph.graph.graph import Graph
 from casegraph.settings import Settings
-from casegraph.statistics.counts import (
-    ALL_BY_THEMSELVES,
-    NO_LIMITS,
-    Counting,
-    Reach,
-)
+from casegraph.statistics.counts import Counting, Reach
 from casegraph.statistics.path_types import packed
-
-FEW_ENTITIES = 31  # from so few, `reach` follows one after the other
 
 
 def by_hub(
     graph: Graph, relation: int, types: Counts, entities: Ids, n: int = 2
 ) -> Reach:
-    counters = np.zeros(2, dtype=np.int64)
-    columns = kernels.reach_by_hub(
-        graph.kernel, entities, relation, types, n, 2, counters
-    )
-    assert counters[0] == (len(entities) if len(types) else 0)
-    return Reach(*columns)
+    labels = np.full(len(types), relation, dtype=np.int32)
+    return counted_by(BY_HUB, graph, labels, types, entities, n)
 
 
-def in_small_parts(graph: Graph, relation: int, types: Counts, entities: Ids) -> Reach:
+def from_each(graph: Graph, relation: int, types: Counts) -> Reach:
     """The same sums, counted from one entity after the other."""
     labels = np.full(len(types), relation, dtype=np.int32)
-    counters = np.zeros(2, dtype=np.int64)
-    total = Reach.nowhere(types)
-    for start in range(0, len(entities), FEW_ENTITIES):
-        part = entities[start : start + FEW_ENTITIES]
-        columns = kernels.reach(
-            graph.kernel,
-            part,
-            labels,
-            types,
-            ALL_BY_THEMSELVES,
-            NO_LIMITS,
-            2,
-            2,
-            counters,
-        )
-        for sums, counts in zip(total, columns, strict=True):
-            sums[:] += counts
-    return total
+    return counted_by(ALONE, graph, labels, types, everyone(graph), 2)
 
 
 def short_types(directions: int, n: int = 2) -> Counts:
@@ -117,7 +97,7 @@ def test_hubs_and_wide_starts_are_counted_as_everyone_else(
     for relation in range(graph.directions):
         assert_same(
             by_hub(graph, relation, types, everyone(graph)),
-            in_small_parts(graph, relation, types, everyone(graph)),
+            from_each(graph, relation, types),
         )
 
 
@@ -128,7 +108,7 @@ def test_more_entities_than_one_task_takes_are_all_counted() -> None:
     types = np.array([packed([knows], 2), packed([knows, likes], 2)])
     assert len(graph.entities) > 2 * (1 << 14)
     found = by_hub(graph, likes, types, everyone(graph))
-    assert_same(found, in_small_parts(graph, likes, types, everyone(graph)))
+    assert_same(found, from_each(graph, likes, types))
     assert (found.right > 0).all()
 
 

@@ -18,7 +18,7 @@ from casegraph.graph.directions import forward
 from casegraph.graph.graph import Graph
 from casegraph.settings import Settings
 from casegraph.similarity.clusters.assignment import EVERYONE
-from casegraph.statistics.counts import Counting
+from casegraph.statistics.counts import MOST_HALVES, TOO_MANY, Counting
 
 COLUMNS = ("types", "hits", "reached", "right", "reached_open", "right_open")
 
@@ -205,8 +205,8 @@ def test_the_cycles_through_an_edge_are_what_hits_lose_without_it() -> None:
         head = graph.entities.names.index(fact[0])
         relation = forward(graph.relations.names.index(fact[1]))
         tail = graph.entities.names.index(fact[2])
-        labels, types, through, entities, _ = kernels.cycles_through(
-            graph.kernel, head, relation, tail, n, n
+        labels, types, through, entities, *_ = kernels.cycles_through(
+            graph.kernel, head, relation, tail, n, n, MOST_HALVES
         )
         expected = {key: hits for key, hits in lost.items() if hits}
         assert numbers([labels, types, through]) == expected
@@ -214,6 +214,47 @@ def test_the_cycles_through_an_edge_are_what_hits_lose_without_it() -> None:
         after = own_hits(without, n)
         changed = {entity for (entity, *_), _ in before.items() ^ after.items()}
         assert entities.tolist() == sorted(changed)
+
+
+def star(relations: int, facts: int = 2_000) -> list[tuple[str, str, str]]:
+    """One entity in all facts, of so many relations."""
+    return [("hub", f"r{k % relations}", f"e{k}") for k in range(facts)]
+
+
+@pytest.mark.parametrize("is_gathered", [True, False])
+def test_the_work_of_an_update_does_not_grow_with_the_relations(
+    is_gathered: bool,
+) -> None:
+    """It grows with the edges around the change, also when earlier changes are not forgotten."""
+    work = {}
+    for relations in (2, 1_000):
+        cases = CaseBase()
+        cases.update(add=star(relations))
+        if is_gathered:
+            cases.graph.gather_edges()
+        spent = []
+        for k in range(40):
+            cases.update(add=[(f"e{k}", "r0", f"e{k + 1}")])
+            graph = cases.graph
+            head = graph.entities.names.index(f"e{k}")
+            tail = graph.entities.names.index(f"e{k + 1}")
+            *_, looked_at = kernels.cycles_through(
+                graph.kernel, head, 0, tail, 3, 3, MOST_HALVES
+            )
+            spent.append(looked_at)
+        work[relations] = sum(spent)
+    assert work[1_000] < 2 * work[2]
+
+
+def test_an_update_among_more_half_paths_than_fit_into_memory_counts_from_scratch() -> (
+    None
+):
+    graph = Graph.of([*star(1, facts=20), ("e1", "r0", "e2")])
+    e1, e2 = (graph.entities.names.index(name) for name in ("e1", "e2"))
+    *_, cycles, _ = kernels.cycles_through(graph.kernel, e1, 0, e2, 3, 3, 5)
+    assert cycles == TOO_MANY
+    *_, cycles, _ = kernels.cycles_through(graph.kernel, e1, 0, e2, 3, 3, 50)
+    assert cycles < TOO_MANY
 
 
 def own_hits(graph: Graph, n: int) -> dict[tuple[int, ...], int]:

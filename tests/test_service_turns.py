@@ -17,7 +17,7 @@ from casegraph.service.feed import Feed, Message
 from casegraph.service.limits import Limits
 from casegraph.service.turns import QUICK, Durations, Turns
 from casegraph.service.writer import Writer
-from casegraph.storage.store.store import Wanted
+from casegraph.storage.store.store import PlannedUpdate
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -203,7 +203,8 @@ def test_updates_that_wait_at_the_same_time_are_written_together(
     async def write_all() -> list[Step | BaseException]:
         writer = Writer(store, counting.Counts(), Turns(), listeners)
         writing = [
-            writer.write(Wanted(add=[fact])) for fact in (*facts, malformed, facts[0])
+            writer.write(PlannedUpdate(add=[fact]))
+            for fact in (*facts, malformed, facts[0])
         ]
         made = await asyncio.gather(*writing, return_exceptions=True)
         await writer.close()
@@ -214,7 +215,7 @@ def test_updates_that_wait_at_the_same_time_are_written_together(
         together = store.update_all
 
         def noted(
-            all_wanted: list[Wanted], meanwhile: Meanwhile
+            all_wanted: list[PlannedUpdate], meanwhile: Meanwhile
         ) -> list[Step | CasegraphError]:
             groups.append(len(all_wanted))
             return together(all_wanted, meanwhile)

@@ -116,28 +116,6 @@ def test_the_defaults_are_those_that_were_chosen_over_all_graphs() -> None:
     assert (settings.ridge, settings.precedent_weight, settings.nearest) == (30, 4, 512)
 
 
-def test_settings_of_an_earlier_version_take_the_defaults_of_today() -> None:
-    earlier = {"max_length": 2, "discount": 0.05, "best": 5}
-    assert Settings.from_dict(earlier) == Settings(max_length=2)
-    assert Settings.from_dict({**earlier, "discount": 0.5}) == Settings(
-        max_length=2, discount=0.5
-    )
-
-
-def test_settings_that_there_were_once_are_passed_over() -> None:
-    """The kinds of evidence were others, each with a weight."""
-    kinds = {"path": 1.1, "shared_fact": 0.4, "answers_fact": 1.5, "near_answers": 1.2}
-    earlier = {
-        "max_length": 2,
-        "discount": 0.05,
-        "answers_discount": 0.7,
-        "across": 0.9,
-        "kinds": {**kinds, "neighbours": 1.0, "habit": 1.0},
-        "tuning": {"combination": {"discount": 0.05, "across": 0.9, "longest": 3}},
-    }
-    assert Settings.from_dict(earlier) == Settings(max_length=2)
-
-
 @pytest.mark.parametrize("dataset", sorted(PAPER))
 def test_settings_make_themselves_again_from_plain_values(dataset: str) -> None:
     for settings in (Settings(), Settings.paper(dataset), Settings.cbr(dataset)):

@@ -314,13 +314,11 @@ def test_the_number_of_threads_does_not_matter(n: int) -> None:
     assert len(priors_of_one.everyone(0).types) > 3
 
 
-def knot(entities: int, loops: int) -> kernels.Graph:
-    """Entities with so many loops each, as no graph of facts has them:
-    the shortest way to too many walks.
-    """
-    heads = ids(range(entities))
-    offsets = ids(range(0, entities * loops + 1, loops))
-    edges = kernels.Edges.of(heads, offsets, np.repeat(heads, loops))
+def knot(entities: int) -> kernels.Graph:
+    """Entities that lead to each other and to themselves: the shortest way to too many walks."""
+    everyone = np.arange(entities, dtype=np.int32)
+    offsets = np.arange(0, entities**2 + 1, entities, dtype=np.int32)
+    edges = kernels.Edges.of(everyone, offsets, np.tile(everyone, entities))
     return kernels.Graph(entities, [edges, edges])
 
 
@@ -335,17 +333,21 @@ def walks(graph: kernels.Graph, clusters: list[int], *, asked: int, steps: int) 
 
 
 def test_a_number_of_walks_that_does_not_fit_is_never_a_wrong_number() -> None:
-    graph = knot(entities=1, loops=2**13)
-    found = [walks(graph, [0], asked=0, steps=steps) for steps in (1, 2, 3, 4, 5)]
-    assert found == [2**13, 2**26, 2**39, 2**52, TOO_MANY]
+    k = 6_300  # whose fifth power does not fit
+    graph = knot(k)
+    clusters = [0] + [1] * (k - 1)
+    found = [walks(graph, clusters, asked=0, steps=steps) for steps in (1, 2, 3, 4, 5)]
+    assert found == [k, k**2, k**3, k**4, TOO_MANY]
 
 
 def test_a_sum_over_entities_that_does_not_fit_is_too_many() -> None:
-    graph = knot(entities=8, loops=2**12)
-    assert walks(graph, [0] * 8, asked=EVERYONE, steps=5) == TOO_MANY
-    assert walks(graph, [0] * 7 + [1], asked=0, steps=5) == 7 * 2**60
-    assert walks(graph, [0] * 7 + [1], asked=1, steps=5) == 2**60
-    assert walks(graph, [0] * 7 + [1], asked=EVERYONE, steps=5) == TOO_MANY
+    k = 1_500  # whose sixth power does not fit
+    graph = knot(k)
+    clusters = [0] * 7 + [1] * (k - 7)
+    assert walks(graph, [0] * k, asked=EVERYONE, steps=5) == TOO_MANY
+    assert walks(graph, clusters, asked=0, steps=5) == 7 * k**5
+    assert walks(graph, clusters, asked=1, steps=5) == TOO_MANY
+    assert walks(graph, clusters, asked=EVERYONE, steps=5) == TOO_MANY
 
 
 def test_a_share_of_nothing_is_nothing() -> None:

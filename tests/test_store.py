@@ -34,6 +34,7 @@ from tests.strategies import (
 )
 from tests.test_store_faults import named_counts
 
+from casegraph import disk
 from casegraph.answering.state import Update
 from casegraph.casebase import CaseBase
 from casegraph.errors import (
@@ -48,15 +49,13 @@ from casegraph.errors import (
 from casegraph.graph.descriptions import Description
 from casegraph.settings import Settings
 from casegraph.similarity.clusters.assignment import depends_on_history
-from casegraph.storage import disk
-from casegraph.storage.case_files import fact_rows
 from casegraph.storage.store import generations, records, store
 from casegraph.storage.store.checking import check, salvage
-from casegraph.storage.store.describing import described
 from casegraph.storage.store.log import LogWriter
-from casegraph.storage.store.records import NewNames, Record
-from casegraph.storage.store.restoring import read_log, restored
+from casegraph.storage.store.records import EncodedNames, Record
+from casegraph.storage.store.restoring import read_log
 from casegraph.storage.store.store import CaseStore
+from casegraph.summary import summary
 
 FACTS = random_facts(Random(5), entities=9, relations=3, facts=70)[:30]
 NOTHING = np.empty((0, 3), dtype=np.int32)
@@ -107,16 +106,26 @@ def test_a_store_opens_whose_only_fact_of_a_relation_came_and_went(
     assert stored_facts(tmp_path / "store") == {("a", "r", "c")}
 
 
-def test_names_that_came_and_went_keep_their_serial_numbers(tmp_path: Path) -> None:
+def test_names_that_came_and_went_are_dropped_when_they_outnumber_the_others(
+    tmp_path: Path,
+) -> None:
     with CaseStore.open(tmp_path / "store") as made:
-        made.update(add=[("a", "r", "b")])
+        made.update(add=[("a", "r", "b"), ("a", "r", "c")])
+        passing = [(f"typing error {number}", "new", "b") for number in range(80)]
+        made.update(add=passing)
+        reader = CaseStore.open(tmp_path / "store", read_only=True)
+        made.update(retract=passing)
+        assert "typing error 0" in made.graph.entities
+        expected = said(made)
         made.compact()
-        made.update(add=[("typing error", "new relation", "b")])
-        made.update(retract=[("typing error", "new relation", "b")])
-    with CaseStore.open(tmp_path / "store") as again:
-        again.update(add=[("c", "another relation", "b")])
-    expected = {("a", "r", "b"), ("c", "another relation", "b")}
-    assert stored_facts(tmp_path / "store") == expected
+        assert set(made.graph.entities.names) == {"a", "b", "c"}
+        assert said(made) == expected
+        made.update(add=[("c", "another relation", "b")])
+        reader.refresh()
+        assert said(reader) == said(made)
+    facts = {("a", "r", "b"), ("a", "r", "c"), ("c", "another relation", "b")}
+    assert stored_facts(tmp_path / "store") == facts
+    assert CaseStore.open(tmp_path / "store", as_of=2).sequence == 2
     assert not any(finding.damaged for finding in check(tmp_path / "store"))
 
 
@@ -350,7 +359,7 @@ def test_reading_writes_nothing_even_where_it_could_not(folder: Path) -> None:
         reader = CaseStore.open(folder, read_only=True)
         reader.ask(*FACTS[5][:2])
         assert list(reader.history())
-        assert described(reader)
+        assert summary(reader)
         assert check(folder)
         assert contents(folder) == before
     finally:
@@ -566,7 +575,7 @@ def test_an_unfinished_update_is_cut_off_and_reported(
     assert "100 bytes of an unfinished update, which the next writer cuts off" in str(
         check(folder)
     )
-    assert ("bytes of an unfinished update", "", 100) in described(
+    assert ("bytes of an unfinished update", "", 100) in summary(
         CaseStore.open(folder, read_only=True)
     )
     assert log.stat().st_size == len(whole) + 100
@@ -596,9 +605,7 @@ def test_a_log_that_ends_before_what_was_acknowledged_is_refused(folder: Path) -
     assert lost == ["update 3"]
 
 
-def test_what_follows_a_damaged_update_is_saved_where_its_names_are_known(
-    folder: Path, tmp_path: Path
-) -> None:
+def test_what_follows_a_damaged_update_is_saved(folder: Path, tmp_path: Path) -> None:
     CaseStore.open(tmp_path / "empty").close()
     in_the_first_update = (tmp_path / "empty" / "log-000000").stat().st_size + 50
     with CaseStore.open(folder) as opened:
@@ -613,10 +620,9 @@ def test_what_follows_a_damaged_update_is_saved_where_its_names_are_known(
     ) as raised:
         CaseStore.open(folder)
     assert raised.value.offset < in_the_first_update
-    assert salvage(folder)[:2] == (
-        [("x", "s", "y")],
-        ["update 1", "the names of 20 facts"],
-    )
+    facts, lost, _ = salvage(folder)
+    assert set(facts) == {*FACTS[10:], ("x", "s", "y")}
+    assert lost == ["update 1"]
 
 
 def test_an_update_of_another_history_is_not_taken_for_the_next(
@@ -667,35 +673,25 @@ def test_a_file_that_is_missing_is_named(name: str, folder: Path) -> None:
     }
 
 
-NO_ENTITIES = NewNames.of(9, [])
-NO_RELATIONS = NewNames.of(3, [])
-NO_TAIL = np.array([[0, 0, 9]])
-NO_HEAD = np.array([[-1, 0, 0]])
-NO_RELATION = np.array([[0, 1, 0]])
+TWO_NAMES = EncodedNames.of(["e1", "e2"])
+ONE_NAME = EncodedNames.of(["r"])
 ODD = {
-    "names are missing": Record(
-        4, 0, NewNames.of(99, ["x"]), NO_RELATIONS, NOTHING, NOTHING
-    ),
-    "names repeat": Record(
-        4, 0, NewNames.of(9, ["x", "x"]), NO_RELATIONS, NOTHING, NOTHING
-    ),
-    "a tail that is not there": Record(
-        4, 0, NO_ENTITIES, NO_RELATIONS, NOTHING, NO_TAIL
-    ),
-    "a head below zero": Record(4, 0, NO_ENTITIES, NO_RELATIONS, NO_HEAD, NOTHING),
-    "an inverse relation": Record(
-        4, 0, NO_ENTITIES, NO_RELATIONS, NOTHING, NO_RELATION
-    ),
+    "a tail that is not there": np.array([[0, 0, 2]]),
+    "a head below zero": np.array([[-1, 0, 0]]),
+    "a relation that is not there": np.array([[0, 1, 0]]),
 }
 
 
 @pytest.mark.parametrize("kind", ODD)
-def test_records_that_do_not_fit_together_are_refused_however_whole_they_are(
-    kind: str, folder: Path
+@pytest.mark.parametrize("is_added", [False, True])
+def test_a_record_without_the_names_of_its_facts_is_refused_however_whole_it_is(
+    kind: str, is_added: bool, folder: Path
 ) -> None:
+    retracted, added = (NOTHING, ODD[kind]) if is_added else (ODD[kind], NOTHING)
     with CaseStore.open(folder) as opened:
-        opened._checked_writer().append([ODD[kind]])
-    with pytest.raises(DamagedStore, match="its records do not fit together"):
+        record = Record(4, 0, TWO_NAMES, ONE_NAME, retracted, added)
+        opened._checked_writer().append([record])
+    with pytest.raises(DamagedStore, match="update 4 cannot be read"):
         CaseStore.open(folder)
 
 
@@ -741,7 +737,7 @@ def test_a_log_of_another_format_is_refused(folder: Path) -> None:
     (folder / "log-000000").write_bytes(content)
     with pytest.raises(
         IncompatibleFile,
-        match="has format 9, this casegraph reads format 1; update casegraph",
+        match="has format 9, this casegraph reads format 2; update casegraph",
     ):
         CaseStore.open(folder)
 
@@ -903,24 +899,17 @@ def test_damage_to_a_generation_is_told_and_costs_only_time(
     assert caplog.messages == []
 
 
-def test_a_generation_with_facts_in_the_place_of_edges_is_read_as_before(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+def test_a_store_of_an_earlier_version_is_refused_with_what_to_do(
+    folder: Path,
 ) -> None:
-    with monkeypatch.context() as before:
-        before.setattr(generations, "FORMAT", generations.WITH_FACTS)
-        before.setattr(
-            generations, "edge_sizes", lambda graph: {"facts": fact_rows(graph)}
-        )
-        before.setattr(generations, "edge_parts", lambda graph: {})
-        with CaseStore.open(folder) as opened:
-            opened.compact()
-            expected = said(opened)
-    (path,) = generations.generation_paths(folder)
-    assert (path / "facts.npy").exists()
-    assert restored(folder, None, None).replayed == 0
-    assert said(CaseStore.open(folder, read_only=True)) == expected
-    assert [finding.damaged for finding in check(folder)] == [False, False, False]
-    assert caplog.messages == []
+    log = folder / "log-000000"
+    log.write_bytes(log.read_bytes().replace(b"log\n\2\0", b"log\n\1\0", 1))
+    advice = (
+        "has format 1, this casegraph reads format 2; 'casegraph export' with the version "
+        "that wrote it, then 'casegraph build' with this one"
+    )
+    with pytest.raises(IncompatibleFile, match=advice):
+        CaseStore.open(folder)
 
 
 def test_a_manifest_that_was_changed_is_not_believed(
@@ -1019,7 +1008,7 @@ def test_a_store_that_has_lost_what_was_acknowledged_is_never_made_anew(
     assert contents(store) == before
 
 
-def test_a_lock_of_before_that_is_left_alone_is_not_taken_for_an_empty_folder(
+def test_a_lock_of_something_else_is_not_taken_for_an_empty_folder(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "lock").write_bytes(b"process 7 (casegraph build)")
@@ -1094,9 +1083,8 @@ def test_an_interrupt_at_any_step_of_writing_never_lets_a_later_write_go_over_it
             writer = opened._checked_writer()
             before = log.read_bytes()
             number = opened.sequence + 1
-            new_entity = NewNames.of(len(opened.graph.entities), [f"n{at}"])
-            no_relations = NewNames.of(len(opened.graph.relations), [])
-            record = Record(number, 0, new_entity, no_relations, NOTHING, NOTHING)
+            names = EncodedNames.of([f"n{at}"])
+            record = Record(number, 0, names, EncodedNames.of(), NOTHING, NOTHING)
             is_done = appended(writer, record, Interrupts(at))
             after = log.read_bytes()
             assert after.startswith(before)

@@ -19,9 +19,9 @@ from tests.strategies import random_facts
 
 from casegraph.errors import CasegraphError, DamagedStore, UnreadableFile
 from casegraph.storage.store.checking import check, salvage
-from casegraph.storage.store.describing import described
 from casegraph.storage.store.records import digest
 from casegraph.storage.store.store import CaseStore
+from casegraph.summary import summary
 
 pytestmark = pytest.mark.skipif(
     os.name == "nt", reason="links and pipes are of another kind on Windows"
@@ -136,7 +136,7 @@ def read(folder: Path) -> None:
     reader = CaseStore.open(folder, read_only=True)
     assert set(reader.graph.facts()) == set(FACTS[2:])
     assert list(reader.history())
-    assert described(reader)
+    assert summary(reader)
 
 
 def salvage_it(folder: Path) -> None:

@@ -12,16 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.strategies import Fact, fact_lists
 
-from casegraph import CaseStore
+from casegraph import CaseStore, disk
 from casegraph.errors import (
     CasegraphError,
     MalformedFact,
     ReadOnlyStore,
     UnreadableFile,
 )
-from casegraph.storage import disk
 from casegraph.storage.store.checking import check
-from casegraph.storage.store.store import Wanted
+from casegraph.storage.store.store import PlannedUpdate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,19 +28,23 @@ if TYPE_CHECKING:
 
     from casegraph.answering.state import State
 
-MALFORMED = Wanted(add=[("a", "b", "line\nend")])
-wanted_updates = st.builds(Wanted, add=fact_lists(), retract=fact_lists()) | st.just(
-    MALFORMED
-)
+MALFORMED = PlannedUpdate(add=[("a", "b", "line\nend")])
+wanted_updates = st.builds(
+    PlannedUpdate, add=fact_lists(), retract=fact_lists()
+) | st.just(MALFORMED)
 
 
-def three(name: str) -> list[Wanted]:
-    return [Wanted(add=[(f"{name} {number}", "is", "new")]) for number in range(3)]
+def three(name: str) -> list[PlannedUpdate]:
+    return [
+        PlannedUpdate(add=[(f"{name} {number}", "is", "new")]) for number in range(3)
+    ]
 
 
 @settings(max_examples=30)
 @given(st.lists(wanted_updates, max_size=6))
-def test_updates_together_are_those_one_after_the_other(updates: list[Wanted]) -> None:
+def test_updates_together_are_those_one_after_the_other(
+    updates: list[PlannedUpdate],
+) -> None:
     with TemporaryDirectory() as folder, CaseStore.open(f"{folder}/alone") as alone:
         with CaseStore.open(f"{folder}/together") as store:
             made = store.update_all(updates)

@@ -1,5 +1,6 @@
 """Counting from many entities at once: the sums of counting from one entity after the other."""
 
+from functools import partial
 from itertools import permutations, product
 from random import Random
 
@@ -9,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests import oracle
 from tests.counted import (
+    TOGETHER,
     assert_same,
+    counted_by,
     cycles_of,
     direction_of,
     everyone,
@@ -36,15 +39,7 @@ def every_type(directions: int, n: int = 3) -> Counts:
     return np.array(types)
 
 
-def together(
-    graph: Graph, labels: Ids, types: Counts, entities: Ids, n: int = 3
-) -> Reach:
-    """What path types reach, counted from many entities at once; labels are their relations."""
-    counters = np.zeros(2, dtype=np.int64)
-    columns = kernels.reach_together(
-        graph.kernel, entities, labels, types, n, 2, counters
-    )
-    return Reach(*columns)
+together = partial(counted_by, TOGETHER)
 
 
 @given(fact_lists(least=1, most=25), st.integers(3, 5))
@@ -184,7 +179,7 @@ def test_long_path_types_are_counted_one_by_one() -> None:
         graph.kernel, everyone(graph), types, 4, 1
     )
     assert cost_together.tolist() == [np.inf]
-    with pytest.raises(ValueError, match="the length of a path type is 4"):
+    with pytest.raises(ValueError, match="does not count such path types"):
         together(graph, ids([0]), types, everyone(graph), n=4)
 
 

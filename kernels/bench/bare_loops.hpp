@@ -3,7 +3,7 @@
 // No part of the shipped module.
 #pragma once
 
-#include "counting/reach.hpp"
+#include "graph/graph.hpp"
 
 namespace casegraph {
 
@@ -16,12 +16,5 @@ Count bare_halves(const Graph& graph, Ids rank, int max_length, int threads, Pro
 // of so many counts, at random. Returns the edges looked at.
 Count bare_cycles(const Graph& graph, Ids rank, int max_length, Count cycles, Count kinds,
                   int threads, Progress& progress);
-
-// What `reach` must do at least: walk every path type in use from every entity that has its
-// relation, from many at once where `reach` does so, and mark where that leads. Paths may have
-// loops, and nothing is compared with answers.
-// Returns the edges looked at.
-Count bare_reach(const Graph& graph, Ids entities, std::span<const RelationPathType> pairs,
-                 int max_length, int threads, Progress& progress);
 
 }  // namespace casegraph

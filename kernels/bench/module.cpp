@@ -1,21 +1,17 @@
-// The bare loops as benchmarks see them: a module of its own, which is no part of a wheel.
+// What only benchmarks and tests use: a module of its own, which is no part of a wheel.
 //
 // It takes the graphs of `casegraph.kernels`: nanobind knows a type across modules.
 #include "bench/bare_loops.hpp"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
 #include "bindings/arrays.hpp"
-#include "bindings/pairs.hpp"
+#include "bindings/checks.hpp"
+#include "graph/text_hash.hpp"
 
 namespace casegraph::bindings {
 namespace {
-
-Count bare_reach_(const Graph& graph, In<Id> entities, In<Id> relations, In<PathType> types,
-                  int max_length, int threads) {
-  return run(nullptr, [&](Progress& running) {
-    const std::vector<RelationPathType> pairs = pairs_of(graph, relations, types, max_length);
-    checks::entities("entities", span(entities), graph);
-    return bare_reach(graph, span(entities), pairs, max_length, checks::threads(threads), running);
-  });
-}
 
 Count bare_halves_(const Graph& graph, In<Id> rank, int max_length, int threads) {
   return run(nullptr, [&](Progress& running) {
@@ -37,6 +33,14 @@ Count bare_cycles_(const Graph& graph, In<Id> rank, int max_length, Count cycles
   });
 }
 
+std::vector<std::uint32_t> text_hashes(const std::vector<std::string>& texts) {
+  const TextHash hash;
+  std::vector<std::uint32_t> hashes;
+  for (const std::string& text : texts)
+    hashes.push_back(hash(text));
+  return hashes;
+}
+
 }  // namespace
 }  // namespace casegraph::bindings
 
@@ -44,10 +48,10 @@ NB_MODULE(kernels_bench, m) {
   using namespace casegraph::bindings;
   using namespace nb::literals;
   m.doc() = "Bare loops over the edges that counting must look at, to compare it with.";
-  m.def("bare_reach", &bare_reach_, "graph"_a, "entities"_a, "relations"_a, "types"_a,
-        "max_length"_a, "threads"_a, "The edges that `reach` must look at.");
   m.def("bare_halves", &bare_halves_, "graph"_a, "rank"_a, "max_length"_a, "threads"_a,
         "The edges that `cycles` must look at.");
   m.def("bare_cycles", &bare_cycles_, "graph"_a, "rank"_a, "max_length"_a, "cycles"_a, "kinds"_a,
         "threads"_a, "What listing so many cycles takes at least.");
+  m.def("text_hashes", &text_hashes, "texts"_a,
+        "The hashes of texts in one table; those of another differ.");
 }

@@ -19,7 +19,15 @@ namespace casegraph::bindings {
 namespace nb = nanobind;
 
 template <class T>
-using In = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Contiguous = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// An array of numbers of this type, and of no other: a conversion to fewer bits would make other
+// numbers of those that do not fit. One with gaps is copied.
+template <class T>
+struct In : Contiguous<T> {
+  In() = default;
+  explicit In(Contiguous<T> array) : Contiguous<T>(std::move(array)) {}
+};
 template <class T>
 using Out = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
 
@@ -98,3 +106,23 @@ void bind_clustering(nb::module_& m);
 void bind_answering(nb::module_& m);
 
 }  // namespace casegraph::bindings
+
+template <class T>
+struct nanobind::detail::type_caster<casegraph::bindings::In<T>> {
+  using Array = casegraph::bindings::Contiguous<T>;
+  using WithGaps = nanobind::ndarray<const T, nanobind::ndim<1>, nanobind::device::cpu>;
+  NB_TYPE_CASTER(casegraph::bindings::In<T>, make_caster<Array>::Name)
+
+  bool from_python(handle source, std::uint32_t flags, cleanup_list* cleanup) noexcept {
+    const std::uint32_t as_it_is = flags & ~static_cast<std::uint32_t>(cast_flags::convert);
+    make_caster<Array> array;
+    if (!array.from_python(source, as_it_is, cleanup)) {
+      make_caster<WithGaps> with_gaps;
+      if (!with_gaps.from_python(source, as_it_is, cleanup) ||
+          !array.from_python(source, flags, cleanup))
+        return false;
+    }
+    value = casegraph::bindings::In<T>(std::move(array.value));
+    return true;
+  }
+};

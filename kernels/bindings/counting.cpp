@@ -8,11 +8,9 @@
 #include "counting/closed_paths.hpp"
 #include "counting/cycles.hpp"
 #include "counting/reach.hpp"
-#include "counting/reach_by_hub.hpp"
 #include "counting/reach_choice.hpp"
 #include "counting/reach_cost.hpp"
 #include "counting/reach_inverses.hpp"
-#include "counting/reach_together.hpp"
 #include "counting/walks.hpp"
 
 namespace casegraph::bindings {
@@ -54,19 +52,21 @@ nb::tuple cycles_(const Graph& graph, In<Id> tops, In<Id> rank, int max_length,
 }
 
 nb::tuple cycles_through_(const Graph& graph, Id head, Id relation, Id tail, int max_length,
-                          int longest) {
+                          int longest, Count most_halves) {
   CyclesThrough found = run(nullptr, [&](Progress& running) {
     checks::entity("head", head, graph);
     checks::entity("tail", tail, graph);
     checks::relation("relation", relation, graph);
     checks::max_length(max_length, graph);
     checks::in_range("longest", longest, 0, max_length);
-    return cycles_through(graph, {head, relation, tail}, max_length, longest, running);
+    checks::in_range("most_halves", most_halves, 0, UINT32_MAX);
+    return cycles_through(graph, {head, relation, tail}, max_length, longest,
+                          static_cast<std::size_t>(most_halves), running);
   });
   const std::vector<Hits>& rows = found.rows;
   return nb::make_tuple(column<Id>(rows, &Hits::relation), column<PathType>(rows, &Hits::type),
                         column<Count>(rows, &Hits::hits), array(std::move(found.entities)),
-                        found.cycles);
+                        found.cycles, found.looked_at);
 }
 
 Out<Count> walks_(const Graph& graph, In<Id> question_clusters, In<Id> relations,
@@ -84,10 +84,10 @@ Out<Count> walks_(const Graph& graph, In<Id> question_clusters, In<Id> relations
   }));
 }
 
-nb::tuple columns_of(Reach&& sums) {
-  return nb::make_tuple(array(std::move(sums.reached)), array(std::move(sums.right)),
-                        array(std::move(sums.reached_open)), array(std::move(sums.right_open)),
-                        array(std::move(sums.skipped)));
+nb::tuple columns_of(const std::vector<Sums>& sums, std::vector<Count> skipped) {
+  return nb::make_tuple(column<Count>(sums, &Sums::reached), column<Count>(sums, &Sums::right),
+                        column<Count>(sums, &Sums::reached_open),
+                        column<Count>(sums, &Sums::right_open), array(std::move(skipped)));
 }
 
 Out<Count> ways_to_walk_(const Graph& graph, In<Id> relations, In<PathType> types, In<Count> widest,
@@ -120,52 +120,27 @@ std::vector<Way> ways_of(std::span<const Count> given, std::size_t pairs) {
   return ways;
 }
 
+// The method with this number, from 1 on; none for 0.
+std::optional<Method> method_of(int number) {
+  checks::in_range("method", number, 0, static_cast<int>(Method::by_hub) + 1);
+  return number == 0 ? std::nullopt : std::optional(static_cast<Method>(number - 1));
+}
+
 nb::tuple reach_(const Graph& graph, In<Id> entities, In<Id> relations, In<PathType> types,
-                 In<Count> ways, In<Count> widest, int max_length, int threads, Counters progress) {
-  Reach sums = run(progress.data(), [&](Progress& running) {
+                 In<Count> ways, In<Count> widest, int max_length, int threads, Counters progress,
+                 int method) {
+  Reach found = run(progress.data(), [&](Progress& running) {
     const std::vector<RelationPathType> pairs = pairs_of(graph, relations, types, max_length);
     checks::ids("entities", span(entities), 0);  // one that came after this graph reaches nothing
     checks::widest(span(widest), pairs.size());
-    return reach(graph, span(entities), pairs, ways_of(span(ways), pairs.size()), span(widest),
-                 max_length, checks::threads(threads), running);
+    const std::vector<Way> walked = ways_of(span(ways), pairs.size());
+    const std::optional<Method> chosen = method_of(method);
+    const bool can_be = !chosen || can_count(*chosen, pairs, walked, span(widest), max_length);
+    checks::require(can_be, "the method does not count such path types in such ways");
+    return reach(graph, span(entities), pairs, walked, span(widest), chosen, max_length,
+                 checks::threads(threads), running);
   });
-  return columns_of(std::move(sums));
-}
-
-nb::tuple reach_together_(const Graph& graph, In<Id> entities, In<Id> relations, In<PathType> types,
-                          int max_length, int threads, Counters progress) {
-  Reach sums = run(progress.data(), [&](Progress& running) {
-    const std::vector<RelationPathType> pairs = pairs_of(graph, relations, types, max_length);
-    checks::ids("entities", span(entities), 0);
-    checks::steps_at_most(span(types), max_length, longest_together);
-    return reach_together(graph, span(entities), pairs, max_length, std::ssize(span(entities)),
-                          checks::threads(threads), running)
-        .forwards;
-  });
-  return columns_of(std::move(sums));
-}
-
-nb::tuple reach_by_hub_(const Graph& graph, In<Id> entities, Id relation, In<PathType> types,
-                        int max_length, int threads, Counters progress) {
-  Reach sums = run(progress.data(), [&](Progress& running) {
-    checks::path_types(span(types), max_length, graph);
-    checks::relation("relation", relation, graph);
-    checks::ids("entities", span(entities), 0);
-    checks::steps_at_most(span(types), max_length, longest_by_hub);
-    return reach_by_hub(graph, span(entities), relation, span(types), max_length,
-                        std::ssize(span(entities)), checks::threads(threads), running);
-  });
-  return columns_of(std::move(sums));
-}
-
-nb::tuple reach_both_ways_(const Graph& graph, In<Id> relations, In<PathType> types, int method,
-                           int max_length, int threads, Counters progress) {
-  ReachBothWays sums = run(progress.data(), [&](Progress& running) {
-    const std::vector<RelationPathType> pairs = pairs_of(graph, relations, types, max_length);
-    const Method chosen = checks::method(method, span(types), max_length, graph);
-    return reach_both_ways(graph, pairs, chosen, max_length, checks::threads(threads), running);
-  });
-  return nb::make_tuple(columns_of(std::move(sums.forwards)), columns_of(std::move(sums.inverse)));
+  return columns_of(found.sums, std::move(found.skipped));
 }
 
 Count cost_together_(const Graph& graph, Id relation, In<PathType> types, int max_length) {
@@ -204,14 +179,14 @@ std::vector<Endpoint> endpoints_of(const Endpoints& given, std::size_t types) {
 nb::tuple reach_around_(const Graph& graph, Id relation, In<PathType> types,
                         const Endpoints& starts, const Endpoints& ends, int max_length, int threads,
                         Counters progress) {
-  Reach sums = run(progress.data(), [&](Progress& running) {
+  const std::vector<Sums> sums = run(progress.data(), [&](Progress& running) {
     checks::path_types(span(types), max_length, graph);
     checks::relation("relation", relation, graph);
     return reach_around(graph, relation, span(types), endpoints_of(starts, types.shape(0)),
                         endpoints_of(ends, types.shape(0)), max_length, checks::threads(threads),
                         running);
   });
-  return columns_of(std::move(sums));
+  return columns_of(sums, std::vector<Count>(sums.size()));
 }
 
 nb::tuple reach_cost_(const Graph& graph, Id relation, In<PathType> types, int max_length,
@@ -258,9 +233,10 @@ void bind_counting(nb::module_& m) {
         "Hits of all entities: relation, path type and hits of each row; and the work up to each "
         "length.");
   m.def("cycles_through", &cycles_through_, "graph"_a, "head"_a, "relation"_a, "tail"_a,
-        "max_length"_a, "longest"_a,
+        "max_length"_a, "longest"_a, "most_halves"_a,
         "Hits that an edge contributes: relation, path type and hits of each row; the entities on "
-        "its cycles; how many cycles.");
+        "its cycles; how many cycles, or more than any number if it takes too much memory; and how "
+        "many edges and relations were looked at.");
   m.def("walks", &walks_, "graph"_a, "question_clusters"_a, "relations"_a, "types"_a, "clusters"_a,
         "max_length"_a, "threads"_a, "progress"_a,
         "Tries: walks of each path type from the entities of a cluster that have a relation.");
@@ -269,21 +245,13 @@ void bind_counting(nb::module_& m) {
         "How the sums of each relation and path type are found: 0 by walking it, 1 by walking it "
         "for its inverse, too, 2 by walking its inverse.");
   m.def("reach", &reach_, "graph"_a, "entities"_a, "relations"_a, "types"_a, "ways"_a, "widest"_a,
-        "max_length"_a, "threads"_a, "progress"_a,
+        "max_length"_a, "threads"_a, "progress"_a, "method"_a = 0,
         "Reached, right, both of open slots, and skipped, of each relation and path type, summed "
-        "over the entities.");
-  m.def("reach_together", &reach_together_, "graph"_a, "entities"_a, "relations"_a, "types"_a,
-        "max_length"_a, "threads"_a, "progress"_a,
-        "The same as `reach` for short path types, many entities at once.");
-  m.def("reach_by_hub", &reach_by_hub_, "graph"_a, "entities"_a, "relation"_a, "types"_a,
-        "max_length"_a, "threads"_a, "progress"_a,
-        "The same as `reach` for path types of two steps, where starts share a hub.");
-  m.def("reach_both_ways", &reach_both_ways_, "graph"_a, "relations"_a, "types"_a, "method"_a,
-        "max_length"_a, "threads"_a, "progress"_a,
-        "The same of each relation and path type over all entities, and of the inverse of each: "
-        "counted from one entity after the other (0), from many at once (1), or by tile (2).");
+        "over the entities: counted by the method that takes least (0), from one entity after the "
+        "other (1), from many at once (2), or by hub (3).");
   m.def("cost_together", &cost_together_, "graph"_a, "relation"_a, "types"_a, "max_length"_a,
-        "What `reach_together` would cost at most, or more than anything if it cannot.");
+        "What `reach` from many entities at once would cost at most, or more than anything if it "
+        "cannot.");
   m.def("reach_estimates", &reach_estimates_, "graph"_a, "entities"_a, "types"_a, "max_length"_a,
         "threads"_a, "What counting each path type is estimated to cost: alone, and together.");
   m.def("reach_around", &reach_around_, "graph"_a, "relation"_a, "types"_a, "starts"_a, "ends"_a,

@@ -43,9 +43,9 @@ Out<Count> keys_by_head_(In<Count> keys) {
       keys.shape(0), [&](Progress& progress) { return keys_by_head(span(keys), progress); }));
 }
 
-void make_graph(Graph* into, Id entities, const Relations& relations) {
+void make_graph(Graph* into, Id entities, const Relations& relations, const Graph* earlier) {
   checks::graph(entities, relations);
-  new (into) Graph(entities, relations);
+  new (into) Graph(entities, relations, earlier);
 }
 
 std::size_t index_bytes(const Graph& graph) {
@@ -89,16 +89,6 @@ Out<Count> walks_one_step_longer_(const Graph& graph, In<Count> walks, int threa
   }));
 }
 
-Out<Count> walks_one_step_longer_from_(const Graph& graph, In<Id> entities, In<Count> walks,
-                                       int threads) {
-  return array(run(nullptr, [&](Progress& progress) {
-    check_walks(graph, walks);
-    checks::entities("entities", span(entities), graph);
-    return walks_one_step_longer_from(graph, span(entities), span(walks), checks::threads(threads),
-                                      progress);
-  }));
-}
-
 std::string_view view(const nb::bytes& bytes) {
   return {bytes.c_str(), bytes.size()};
 }
@@ -139,7 +129,7 @@ void bind_graph(nb::module_& m) {
                   "Edges from sorted heads, where the tails of each begin, and the tails.");
 
   nb::class_<Graph>(m, "Graph", "All relations, each with its inverse after it.")
-      .def("__init__", &make_graph, "entities"_a, "relations"_a)
+      .def("__init__", &make_graph, "entities"_a, "relations"_a, "earlier"_a.none() = nb::none())
       .def_ro("entities", &Graph::entities, "How many entities there are.")
       .def("index_bytes", &index_bytes, "The memory of all indexes of heads.");
 
@@ -163,8 +153,6 @@ void bind_graph(nb::module_& m) {
   m.def("degrees", &degrees_, "graph"_a, "threads"_a, "How many edges each entity has.");
   m.def("walks_one_step_longer", &walks_one_step_longer_, "graph"_a, "walks"_a, "threads"_a,
         "How many walks leave each entity, from how many walks that are one step shorter do.");
-  m.def("walks_one_step_longer_from", &walks_one_step_longer_from_, "graph"_a, "entities"_a,
-        "walks"_a, "threads"_a, "The same for some entities.");
 }
 
 }  // namespace casegraph::bindings

@@ -20,14 +20,14 @@ void edges(Ids heads, Ids offsets_, Ids tails) {
   require(heads_rise, "heads do not rise");
   require(each_has_tails, "a head has no tails");
 
-  // Tails may fall from one head to the next, and nowhere else. Two counts without branches are
-  // faster than looking where each fall is.
-  std::size_t falls = 0, falls_between_heads = 0;
+  // Tails may fall or stay the same from one head to the next, and nowhere else. Two counts without
+  // branches are faster than looking where each of these is.
+  std::size_t no_rises = 0, no_rises_between_heads = 0;
   for (std::size_t at = 1; at < tails.size(); ++at)
-    falls += tails[at - 1] > tails[at];
+    no_rises += tails[at - 1] >= tails[at];
   for (std::size_t row = 1; row < heads.size(); ++row)
-    falls_between_heads += tails[offsets_[row] - 1] > tails[offsets_[row]];
-  require(falls == falls_between_heads, "the tails of a head fall somewhere");
+    no_rises_between_heads += tails[offsets_[row] - 1] >= tails[offsets_[row]];
+  require(no_rises == no_rises_between_heads, "the tails of a head do not rise");
 }
 
 }  // namespace casegraph::checks

@@ -5,7 +5,7 @@
 
 namespace casegraph::checks {
 
-// Heads rise, each has tails, and the tails of a head never fall. Compiled like a kernel, for
+// Heads rise, each has tails, and the tails of a head rise. Compiled like a kernel, for
 // speed, since it looks at every edge; the bindings are compiled to be small.
 void edges(Ids heads, Ids offsets, Ids tails);
 

@@ -5,7 +5,6 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
-#include <system_error>
 #include <vector>
 
 #include "common/progress.hpp"
@@ -21,6 +20,14 @@ constexpr std::size_t own_lines = 128;
 inline int useful_threads(int threads, std::size_t tasks) {
   const auto most = static_cast<std::size_t>(std::max(threads, 1));
   return static_cast<int>(std::clamp<std::size_t>(tasks, 1, most));
+}
+
+// Wait for a lock that another thread may hold for long, and hear an interrupt meanwhile.
+inline std::unique_lock<std::timed_mutex> locked(std::timed_mutex& guard, Steps& steps) {
+  std::unique_lock lock(guard, std::defer_lock);
+  while (!lock.try_lock_for(Progress::patience))
+    steps.check();
+  return lock;
 }
 
 // Run `body(thread, task)` for every task, in any order, on up to `threads` threads.
@@ -70,7 +77,7 @@ void parallel(int threads, std::size_t tasks, Progress& progress, const Body& bo
     }
     try {
       pool.emplace_back(help, thread);
-    } catch (const std::system_error&) {
+    } catch (...) {  // no thread is to be had, or no memory for one
       const std::lock_guard lock(guard);
       --running;
       break;

@@ -5,6 +5,7 @@
 // from the middle of the product, which depend on all steps of a path type.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "common/path_type.hpp"
@@ -40,10 +41,18 @@ class Tally {
     used_ = 0;
   }
 
+  // Forget all entries. So few places remain that they are in the cache next time.
+  void clear() {
+    entries_.assign(std::min<std::size_t>(entries_.size(), fewest_entries), {});
+    used_ = 0;
+  }
+
   bool empty() const { return used_ == 0; }
   std::size_t size() const { return used_; }
 
  private:
+  static constexpr std::size_t fewest_entries = 16;
+
   struct Entry {
     PathType type = 0;
     Count count = 0;
@@ -55,7 +64,7 @@ class Tally {
   }
 
   void grow() {
-    std::vector<Entry> entries(std::max<std::size_t>(16, 2 * entries_.size()));
+    std::vector<Entry> entries(std::max(fewest_entries, 2 * entries_.size()));
     entries.swap(entries_);
     used_ = 0;
     for (const Entry& entry : entries)

@@ -103,7 +103,7 @@ std::vector<Endpoint> ends_of(const Graph& graph, const Heads& heads,
   std::vector<PathType> types;
   for (const Part& part : parts)
     types.push_back(part.type);
-  const Trie trie(types, max_length);
+  const Trie trie(types, max_length, &steps);
   std::vector<std::vector<std::int32_t>> places_at(trie.nodes.size());
   for (std::size_t at = 0; at < parts.size(); ++at)
     places_at[trie.node_of_type[at]].push_back(parts[at].place);

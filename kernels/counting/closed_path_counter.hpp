@@ -44,25 +44,6 @@ class GatheredEdges {
   const Adjacency& all_;
 };
 
-// The same, looked up relation by relation: for counting around one edge, which must not gather
-// all.
-class LookedUpEdges {
- public:
-  LookedUpEdges(const Graph& graph, Steps&) : graph_(graph) {}
-
-  template <class Visit>
-  void each(Id entity, Steps& steps, const Visit& visit) const {
-    const auto relations = static_cast<Id>(graph_.relations.size());
-    steps.take(relations);
-    for (Id relation = 0; relation < relations; ++relation)
-      for (Id tail : graph_.tails(entity, relation))
-        visit(relation, tail);
-  }
-
- private:
-  const Graph& graph_;
-};
-
 // Whether to note the entities that paths pass: not at all, or each once.
 struct NoteNothing {
   void operator()(Id) const {}
@@ -84,18 +65,23 @@ class NoteEntities {
   std::vector<bool> is_noted_;
 };
 
+// Thrown where an entity has more first halves than are to be held in memory.
+struct TooManyHalves {};
+
 // Counts closed paths from one entity after the other.
 template <class Neighbours, class Note>
 class alignas(own_lines) ClosedPathCounter {
  public:
   ClosedPathCounter(const Graph& graph, const std::vector<bool>& wanted, int max_length,
-                    int longest, Note note, Progress& progress)
+                    int longest, Note note, Progress& progress,
+                    std::size_t most_halves = UINT32_MAX)
       : note_passed(std::move(note)),
         steps_(progress),
         neighbours_(graph, steps_),
         wanted_(wanted),
         packing_(max_length),
         longest_(longest),
+        most_halves_(most_halves),
         tallies_(graph.relations.size()),
         found_((longest + 1) / 2),
         halves_(found_.size(), HalfPaths<Half>(graph.entities)) {}
@@ -126,6 +112,8 @@ class alignas(own_lines) ClosedPathCounter {
     for (auto& halves : halves_)
       halves.clear();
   }
+
+  const Neighbours& neighbours() const { return neighbours_; }
 
   // How many path types were counted for a relation.
   std::size_t kinds(Id relation) const { return tallies_[relation].size(); }
@@ -205,6 +193,8 @@ class alignas(own_lines) ClosedPathCounter {
       if (next == at || next == entity_ || passes(half, next))
         return;
       Half longer{half.type | packing_.step(relation, length), half.inner};
+      if (found_[length].size() == most_halves_)
+        throw TooManyHalves{};
       found_[length].emplace_back(next, longer);
       const bool is_longest = length + 1 == static_cast<int>(halves_.size()) || length == 2;
       if (is_longest)
@@ -266,10 +256,11 @@ class alignas(own_lines) ClosedPathCounter {
   }
 
   Steps steps_;
-  const Neighbours neighbours_;
+  Neighbours neighbours_;
   const std::vector<bool>& wanted_;
   const Packing packing_;
   const int longest_;
+  const std::size_t most_halves_;                        // of one length, from one entity
   std::vector<Tally> tallies_;                           // by relation
   std::vector<std::vector<std::pair<Id, Half>>> found_;  // first halves with their ends, by length
   std::vector<HalfPaths<Half>> halves_;                  // the same, grouped by end

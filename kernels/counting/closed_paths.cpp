@@ -39,19 +39,25 @@ std::vector<Hits> closed_paths(const Graph& graph, Ids entities, Ids clusters,
 }
 
 CyclesThrough cycles_through(const Graph& graph, const Edge& edge, int max_length, int longest,
-                             Progress& progress) {
+                             std::size_t most_halves, Progress& progress) {
   const auto& [head, relation, tail] = edge;
   if (head == tail || longest == 0)
     return {};
   const std::vector<bool> all_relations;
-  ClosedPathCounter<LookedUpEdges, NoteEntities> counter(graph, all_relations, max_length, longest,
-                                                         NoteEntities(graph.entities), progress);
-  counter.count_between(head, relation, tail);
+  ClosedPathCounter<EdgesAround, NoteEntities> counter(graph, all_relations, max_length, longest,
+                                                       NoteEntities(graph.entities), progress,
+                                                       most_halves);
+  CyclesThrough through;
+  try {
+    counter.count_between(head, relation, tail);
+  } catch (const TooManyHalves&) {
+    through.cycles = INT64_MAX;
+    return through;
+  }
   counter.flush();
   counter.note_passed(head);
   counter.note_passed(tail);
-
-  CyclesThrough through;
+  through.looked_at = counter.neighbours().looked_at;
   through.entities = std::move(counter.note_passed.entities);
   std::sort(through.entities.begin(), through.entities.end());
 

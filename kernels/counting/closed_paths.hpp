@@ -28,15 +28,18 @@ std::vector<Hits> closed_paths(const Graph& graph, Ids entities, Ids clusters,
 struct CyclesThrough {
   std::vector<Hits> rows;    // sorted by (relation, type); the cluster is -1
   std::vector<Id> entities;  // on any of the cycles, sorted
-  Count cycles = 0;          // how many there are
+  Count cycles = 0;          // how many there are; INT64_MAX if finding them takes too much memory
+  Count looked_at = 0;       // edges and relations, which is the work it took
 };
 
 // The hits that one edge contributes: of paths that use it, and of questions that it answers.
 //
 // The edge must be in the graph. Every loop-free cycle of up to longest + 1 edges through it is
 // found once, and read from each of its entities in both directions. Takes the half paths around
-// both ends of the edge, not more: so an update of one fact is cheap.
+// both ends of the edge, not more (`EdgesAround`): so an update of one fact is cheap.
+//
+// most_halves  how many first halves of one length are held in memory
 CyclesThrough cycles_through(const Graph& graph, const Edge& edge, int max_length, int longest,
-                             Progress& progress);
+                             std::size_t most_halves, Progress& progress);
 
 }  // namespace casegraph

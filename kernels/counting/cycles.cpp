@@ -12,7 +12,6 @@
 #include "counting/degree_order.hpp"
 #include "counting/half_paths.hpp"
 #include "counting/hit_rows.hpp"
-#include "counting/relation_triples.hpp"
 #include "counting/type_pairs.hpp"
 
 namespace casegraph {
@@ -100,8 +99,6 @@ class alignas(own_lines) CycleFinder {
         tallies_(graph.relations.size()),
         is_neighbour_(graph.entities),
         first_edge_(max_length < 2 ? 0 : graph.entities),
-        has_few_relations_(graph.relations.size() <= RelationTriples::most_relations),
-        triangles_(packing_, has_few_relations_ ? graph.relations.size() : 0),
         half_types_(max_length < 3 ? 0 : graph.entities),
         pairs_(packing_, graph.relations.size()),
         halves_(max_length < 4 ? 0 : graph.entities),
@@ -128,12 +125,8 @@ class alignas(own_lines) CycleFinder {
       count_longer(length);
   }
 
-  // All cycles of one length have been counted: tally those that are not yet, and report the rest
-  // of the work.
+  // All cycles of one length have been counted: report the rest of the work.
   void finish_length() {
-    triangles_.drain(steps_, [&](Id closing, Id second, Id first, Count cycles) {
-      add_cycles(closing, packing_.step(first, 0) | packing_.step(second, 1), cycles);
-    });
     budget_.add_work(unreported_);
     unreported_ = 0;
     kinds_ = 0;
@@ -273,21 +266,10 @@ class alignas(own_lines) CycleFinder {
     const auto out = Ids(order_.relations).subspan(first, last - first);
     for (std::int64_t back = begin; back < end; ++back) {
       steps_.take(last - first);
-      add_triangles_of_relations(order_.relations[back], order_.relations[across], out);
+      const PathType second = packing_.step(order_.relations[across], 1);
+      for (Id first_relation : out)
+        add_cycles(order_.relations[back], packing_.step(first_relation, 0) | second, 1);
     }
-  }
-
-  // Triangles by their relations: a path of a relation of `out` and the second, and the edge that
-  // closes it.
-  void add_triangles_of_relations(Id closing, Id second, Ids out) {
-    if (has_few_relations_) {
-      Count* const triangles = triangles_.row(closing, second);
-      for (Id first : out)
-        ++triangles[first];
-      return;
-    }
-    for (Id first : out)
-      add_cycles(closing, packing_.step(first, 0) | packing_.step(second, 1), 1);
   }
 
   // Cycles of four edges: two halves of two steps that meet. They are counted by their types: as
@@ -574,8 +556,6 @@ class alignas(own_lines) CycleFinder {
   Bits is_neighbour_;           // of the top
   std::vector<std::uint32_t>
       first_edge_;  // by neighbour: which of the edges of the top leads there
-  const bool has_few_relations_;
-  RelationTriples triangles_;  // of few relations: counted, and yet to be tallied
 
   // Of squares.
   HalfPaths<TypeOfHalf> half_types_;

@@ -84,25 +84,12 @@ class LastStepCounter {
   struct Question {
     // The tails of the last relation that have askers; null until they are asked for.
     const std::vector<std::uint64_t>* tails = nullptr;
-
-    // Those that have none; null until they are looked for. That pays only when so many ends have
-    // been looked at as there are tails.
-    const MissingTails* missing = nullptr;
-    Id ends_to_wait = -1;  // until then; -1 before the first question
   };
 
   // How many of the ends are among the heads of `others`, the edges of an inverse query relation.
   //
   // question  always the same for this path type and query relation
   Count ends_among(const Edges& others, Id relation, Question& question) {
-    // Looking at a few ends takes less than fetching what is remembered.
-    constexpr Count few_ends = 16;
-    const Count cost = cost_of_among();
-    if (cost > few_ends) {
-      const MissingTails* missing = missing_tails(others, relation, question);
-      if (missing != nullptr && missing->are_few() && std::ssize(missing->list) <= cost)
-        return ends_ - reached_of(missing->list);
-    }
     return bitsets_ == nullptr ? marked_among(others, relation)
                                : bits_among(others, relation, question);
   }
@@ -149,11 +136,6 @@ class LastStepCounter {
     else
       found = reached_.count_common(tails_among(others, relation, question));
     return found - (is_head(others, start_) && bitsets_->number(start_) != bitsets_->size());
-  }
-
-  // How many of these entities are ends.
-  Count reached_of(Ids entities) const {
-    return std::ranges::count_if(entities, [&](Id entity) { return reaches(entity); });
   }
 
   // Whether there is no room for bitsets of the heads of others.
@@ -378,19 +360,6 @@ class LastStepCounter {
     if (question.tails == nullptr)
       question.tails = &all_bitsets_->tails_among(relation_, relation, others, steps_);
     return *question.tails;
-  }
-
-  // Those that are not, or null: they are looked for when as many ends have been looked at as there
-  // are tails, if there is room for what is found.
-  const MissingTails* missing_tails(const Edges& others, Id relation, Question& question) {
-    if (question.missing != nullptr || all_bitsets_ == nullptr || !all_bitsets_->has_room())
-      return question.missing;
-    if (question.ends_to_wait < 0)
-      question.ends_to_wait = static_cast<Id>(graph_.edges(inverse(relation_)).heads.size());
-    question.ends_to_wait = static_cast<Id>(std::max(Count{0}, question.ends_to_wait - ends_));
-    if (question.ends_to_wait == 0)
-      question.missing = &all_bitsets_->missing_tails(relation_, relation, others, steps_);
-    return question.missing;
   }
 
   static bool is_head(const Edges& edges, Id entity) { return edges.has(entity); }

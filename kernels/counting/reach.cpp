@@ -1,13 +1,10 @@
 #include "counting/reach.hpp"
 
 #include <deque>
-#include <optional>
 
 #include "counting/entity_rows.hpp"
 #include "counting/last_step_counter.hpp"
-#include "counting/pair_sums.hpp"
 #include "counting/reach_by_hub.hpp"
-#include "counting/reach_by_tile.hpp"
 #include "counting/reach_choice.hpp"
 #include "counting/reach_inverses.hpp"
 #include "counting/reach_plan.hpp"
@@ -62,12 +59,14 @@ class alignas(own_lines) ReachCounter {
         all_answers_(graph.entities),
         is_selected_(plan.pairs.size()),
         leads_to_selected_(plan.trie.nodes.size()),
+        ends_seen_(graph.entities),
         last_step_(graph, shared.bitsets ? &*shared.bitsets : nullptr, progress),
         steps_(progress),
         sums_(plan.pairs.size()),
         questions_(shared.bitsets ? plan.pairs.size() : 1),
         skipped_(plan.has_widths() ? plan.pairs.size() : 0) {
-    while (std::ssize(stamps_) <= max_length)
+    const int longest = plan.trie.nodes[0].ahead;
+    for (int length = 1; length < longest; ++length)
       stamps_.emplace_back(graph.entities);
     if (backwards_ == nullptr)
       return;
@@ -93,12 +92,12 @@ class alignas(own_lines) ReachCounter {
   }
 
   // Add what was counted to the totals of the pairs.
-  void put_into(ReachBothWays& total) const {
+  void add_sums_to(std::vector<PairSums>& total, std::vector<Count>& skipped) const {
     for (std::size_t place = 0; place < sums_.size(); ++place) {
       const auto pair = static_cast<std::size_t>(plan_.pair_at_place(place).pair);
-      sums_[place].put_into(total, pair);
+      total[pair] += sums_[place];
       if (!skipped_.empty())
-        total.forwards.skipped[pair] += skipped_[place];
+        skipped[pair] += skipped_[place];
     }
   }
 
@@ -218,19 +217,12 @@ class alignas(own_lines) ReachCounter {
     if (rows_ != nullptr && finding_children_pays(parent))
       return walk_to_found_children(parent);
     const int length = plan_.trie.nodes[parent].length;
-    const KnownEnds known(length == 0 ? nullptr : &stamps_[length]);
-    each_child(parent, [&](std::int32_t node) {
+    const KnownEnds known(length == 0 ? nullptr : &stamps_at(length));
+    plan_.trie.each_child(parent, [&](std::int32_t node) {
       steps_.take();
       if (is_of_use(node))
         walk_to(node, known);
     });
-  }
-
-  template <class Visit>
-  void each_child(std::int32_t parent, const Visit& visit) const {
-    const auto& nodes = plan_.trie.nodes;
-    for (std::int32_t node = parent + 1; node < nodes[parent].after; node = nodes[node].after)
-      visit(node);
   }
 
   // From the root, walk to those children whose relation the entity has.
@@ -254,7 +246,7 @@ class alignas(own_lines) ReachCounter {
       return false;
     const Frontier& from = frontiers_[plan_.trie.nodes[parent].length];
     std::size_t lookups = 0;
-    each_child(parent, [&](std::int32_t node) {
+    plan_.trie.each_child(parent, [&](std::int32_t node) {
       const Edges& edges = graph_.edges(plan_.trie.nodes[node].relation);
       lookups += std::min(from.ends.size(), edges.heads.size());
     });
@@ -273,7 +265,7 @@ class alignas(own_lines) ReachCounter {
     const int length = plan_.trie.nodes[parent].length;
     Departures& found = departures_[length];
     found.clear();
-    each_child(parent, [&](std::int32_t node) {
+    plan_.trie.each_child(parent, [&](std::int32_t node) {
       if (!is_of_use(node))
         return;
       child_of_relation_[plan_.trie.nodes[node].relation] = found.add_child(node);
@@ -320,13 +312,18 @@ class alignas(own_lines) ReachCounter {
         plan_.has_widths() && width_[at.length] > plan_.allowed_onwards[node];
     const int ahead = is_too_wide_to_go_on ? 0 : at.ahead;
 
-    Stamps& stamps = stamps_[at.length];
     Frontier& into = frontiers_[at.length];
-    if (ahead > 0 || backwards_ != nullptr || has_far_fewer_ends(at.relation, from, known)) {
+    if (ahead > 0) {
+      Stamps& stamps = stamps_at(at.length);
       step(edges, entity_, from, known, before, ahead, stamps, into, steps_);
       add(node, ListedEnds{into.ends, stamps, entity_});
-      if (ahead > 0 && !into.ends.empty())
+      if (!into.ends.empty())
         walk_below(node);
+    } else if (backwards_ != nullptr || has_far_fewer_ends(at.relation, from, known)) {
+      into.clear();
+      last_step(edges, entity_, from, known, ends_seen_, steps_,
+                [&](Id end) { into.ends.push_back(end); });
+      add(node, ListedEnds{into.ends, ends_seen_, entity_});
     } else {
       last_step_.count();
       add(node, CountedEnds{last_step_});
@@ -361,7 +358,7 @@ class alignas(own_lines) ReachCounter {
       const bool was_skipped_before = plan_.widest[pair] < widest_so_far_[length - 1];
       if (!counts(pair, relation) || is_wide_enough || was_skipped_before)
         continue;
-      sums_[plan_.place(at)].add_skipped(width);
+      sums_[plan_.place(at)].forwards.reached += width;  // as if it had reached as many ends
       ++skipped_[plan_.place(at)];
     }
     return width <= plan_.most_allowed[node];
@@ -384,11 +381,11 @@ class alignas(own_lines) ReachCounter {
   // The ends of a step as a list.
   struct ListedEnds {
     Ids ends;
-    const Stamps& stamps;
+    const Marks& marks;
     Id start;
 
     Count count() const { return std::ssize(ends); }
-    bool has(Id entity) const { return entity != start && stamps.has(entity); }
+    bool has(Id entity) const { return entity != start && marks.has(entity); }
     Count among(const Edges& others, Id, LastStepCounter::Question&) const {
       Count found = 0;
       for (Id end : ends)
@@ -428,12 +425,13 @@ class alignas(own_lines) ReachCounter {
       const Edges& askers = graph_.edges(inverse(relation));
       const Count with_askers = ends_with_askers(relation, askers, ends, question_at(place));
       if (!is_counted) {
-        sums_[place].add_backwards(with_askers);
+        sums_[place].add_inverse(with_askers, 0, {});
         continue;
       }
-      const Ids answers = answers_[relation];
-      const RightEnds right = right_ends(answers, askers, ends);
-      sums_[place].add(ends.count(), with_askers, right, answers.size() == 1, both_ways);
+      const RightEnds right = right_ends(answers_[relation], askers, ends);
+      sums_[place].add_forwards(ends.count(), with_askers, right);
+      if (both_ways)
+        sums_[place].add_inverse(with_askers, with_askers, right);
     }
   }
 
@@ -447,6 +445,7 @@ class alignas(own_lines) ReachCounter {
     RightEnds right;
     const auto add_right = [&](Id answer) {
       ++right.all;
+      right.of_one_answer += answers.size() == 1;
       right.open += askers.of(answer).size() == 1;
     };
     steps_.take(std::ssize(answers));
@@ -497,7 +496,7 @@ class alignas(own_lines) ReachCounter {
       const std::int32_t pair = at.pair;
       if (is_selected_[pair] != epoch_)
         continue;
-      PairSums& sums = sums_[plan_.place(at)];
+      Sums& sums = sums_[plan_.place(at)].forwards;
       steps_.take(std::ssize(starts));
       for (Id start : starts) {
         if (is_start_[start] == IsStart::no)
@@ -507,7 +506,7 @@ class alignas(own_lines) ReachCounter {
           continue;
         const bool is_right = std::binary_search(askers.begin(), askers.end(), start);
         const bool is_open = std::ssize(askers) - is_right == 0;
-        sums.add_one(is_right, is_open);
+        sums += {1, is_right, is_open, is_right && is_open};
       }
     }
   }
@@ -520,9 +519,11 @@ class alignas(own_lines) ReachCounter {
   const Backwards* backwards_;
   const EntityRows* const rows_;  // null if an entity is looked up in each relation
 
+  Stamps& stamps_at(int length) { return stamps_[static_cast<std::size_t>(length) - 1]; }
+
   // By length of the path so far.
   std::vector<Frontier> frontiers_;
-  std::vector<Stamps> stamps_;
+  std::vector<Stamps> stamps_;  // from one step on, where paths go on
   std::vector<Departures> departures_;
   std::array<Count, longest_path + 1> width_{};          // edges of the step
   std::array<Count, longest_path + 1> widest_so_far_{};  // of this step and all before it
@@ -547,6 +548,7 @@ class alignas(own_lines) ReachCounter {
   // whether it is among the excluded.
   enum class IsStart : char { no, unless_excluded, yes };
   std::vector<IsStart> is_start_;
+  Marks ends_seen_;  // after a last step
   LastStepCounter last_step_;
   Steps steps_;
 
@@ -606,11 +608,19 @@ Shared shared_by_counters(const Graph& graph, Ids entities, const ReachPlan& pla
   return shared;
 }
 
+// By pair of the plan.
+struct Counted {
+  explicit Counted(std::size_t pairs) : sums(pairs), skipped(pairs) {}
+
+  std::vector<PairSums> sums;
+  std::vector<Count> skipped;
+};
+
 // selected  which pairs count for which entity; null if all do
 // reported  how many entities to report as done, when all are
-ReachBothWays sums_over(const Graph& graph, Ids entities, const ReachPlan& plan,
-                        const Selection* selected, const Backwards* backwards, int max_length,
-                        Count reported, int threads, Progress& progress) {
+Counted sums_over(const Graph& graph, Ids entities, const ReachPlan& plan,
+                  const Selection* selected, const Backwards* backwards, int max_length,
+                  Count reported, int threads, Progress& progress) {
   Shared shared = shared_by_counters(graph, entities, plan, selected == nullptr, progress);
 
   // Entities differ in cost by orders of magnitude, so a chunk has only a few of them.
@@ -631,9 +641,9 @@ ReachBothWays sums_over(const Graph& graph, Ids entities, const ReachPlan& plan,
     progress.done(share(end) - share(begin));
   });
 
-  ReachBothWays total(plan.pairs.size());
+  Counted total(plan.pairs.size());
   for (const ReachCounter& counter : counters)
-    counter.put_into(total);
+    counter.add_sums_to(total.sums, total.skipped);
   return total;
 }
 
@@ -646,28 +656,28 @@ struct Part {
 
   bool has_pairs() const { return !pairs.empty(); }
 
-  void put(const ReachBothWays& sums, Reach& total) const {
+  void put(const std::vector<PairSums>& sums, Reach& total) const {
     for (std::size_t at = 0; at < pairs.size(); ++at) {
-      total.put(places[at], sums.forwards, at);
+      total.sums[places[at]] = sums[at].forwards;
       if (pairs[at].both_ways)
-        total.put(inverse_places[at], sums.inverse, at);
+        total.sums[inverse_places[at]] = sums[at].inverse;
     }
   }
 };
 
 // The pairs that are walked, by the method they are counted with.
-using Parts = std::array<Part, 4>;
+using Parts = std::array<Part, 3>;
 
 Part& of(Parts& parts, Method method) {
   return parts[static_cast<std::size_t>(method)];
 }
 
 Parts parts_of(const Graph& graph, Ids entities, std::span<const RelationPathType> pairs,
-               std::span<const Way> ways, std::span<const Count> widest, int max_length,
-               int threads, Progress& progress) {
+               std::span<const Way> ways, std::span<const Count> widest,
+               std::optional<Method> method, int max_length, int threads, Progress& progress) {
   const WalkedPairs walked(pairs, ways, max_length, progress);
-  std::vector<Method> methods(walked.pairs.size(), Method::alone);
-  if (entities.size() >= many_entities) {
+  std::vector<Method> methods(walked.pairs.size(), method.value_or(Method::alone));
+  if (!method && entities.size() >= many_entities) {
     const std::vector<Count> widths = walked.of_walked(widest);
     methods = best_methods(graph, entities, walked.pairs, widths, max_length, threads, progress,
                            SingleRow::known_length);
@@ -713,9 +723,10 @@ struct ByEntity {
 }  // namespace
 
 Reach reach(const Graph& graph, Ids entities, std::span<const RelationPathType> pairs,
-            std::span<const Way> ways, std::span<const Count> widest, int max_length, int threads,
-            Progress& progress) {
-  Parts parts = parts_of(graph, entities, pairs, ways, widest, max_length, threads, progress);
+            std::span<const Way> ways, std::span<const Count> widest, std::optional<Method> method,
+            int max_length, int threads, Progress& progress) {
+  Parts parts =
+      parts_of(graph, entities, pairs, ways, widest, method, max_length, threads, progress);
 
   // Each part that has pairs reports as many entities as any other.
   Count left = std::ssize(entities);
@@ -727,82 +738,72 @@ Reach reach(const Graph& graph, Ids entities, std::span<const RelationPathType> 
     return share;
   };
 
-  Reach total(pairs.size());
+  Steps steps(progress);
+  Reach total{std::vector<Sums>(pairs.size()), std::vector<Count>(pairs.size())};
   const Part& together = of(parts, Method::together);
   if (together.has_pairs())
     together.put(reach_together(graph, entities, together.pairs, max_length, share_of_next(),
                                 threads, progress),
                  total);
-  const Part& by_tile = of(parts, Method::by_tile);
-  if (by_tile.has_pairs())
-    by_tile.put(reach_by_tile(graph, entities, by_tile.pairs, max_length, share_of_next(), threads,
-                              progress),
-                total);
   const Part& by_hub = of(parts, Method::by_hub);
   if (by_hub.has_pairs()) {
     std::vector<PathType> types;
     for (const RelationPathType& pair : by_hub.pairs)
       types.push_back(pair.type);
-    ReachBothWays sums(types.size());
-    sums.forwards = reach_by_hub(graph, entities, by_hub.pairs[0].relation, types, max_length,
-                                 share_of_next(), threads, progress);
-    by_hub.put(sums, total);
+    by_hub.put(reach_by_hub(graph, entities, by_hub.pairs[0].relation, types, max_length,
+                            share_of_next(), threads, progress),
+               total);
   }
   const Part& alone = of(parts, Method::alone);
   if (alone.has_pairs()) {
-    const ReachPlan plan(alone.pairs, alone.widest, max_length);
-    alone.put(sums_over(graph, entities, plan, nullptr, nullptr, max_length, share_of_next(),
-                        threads, progress),
-              total);
+    const ReachPlan plan(alone.pairs, alone.widest, max_length, steps);
+    const Counted counted = sums_over(graph, entities, plan, nullptr, nullptr, max_length,
+                                      share_of_next(), threads, progress);
+    alone.put(counted.sums, total);
+    for (std::size_t at = 0; at < alone.places.size(); ++at)
+      total.skipped[alone.places[at]] = counted.skipped[at];
   }
   return total;
 }
 
-ReachBothWays reach_both_ways(const Graph& graph, std::span<const RelationPathType> pairs,
-                              Method method, int max_length, int threads, Progress& progress) {
-  std::vector<RelationPathType> both_ways(pairs.begin(), pairs.end());
-  for (RelationPathType& pair : both_ways)
-    pair.both_ways = true;
-  std::vector<Id> everyone(graph.entities);
-  std::iota(everyone.begin(), everyone.end(), 0);
-  if (method == Method::together)
-    return reach_together(graph, everyone, both_ways, max_length, graph.entities, threads,
-                          progress);
-  if (method == Method::by_tile)
-    return reach_by_tile(graph, everyone, both_ways, max_length, graph.entities, threads, progress);
-  const ReachPlan plan(both_ways, {}, max_length);
-  return sums_over(graph, everyone, plan, nullptr, nullptr, max_length, graph.entities, threads,
-                   progress);
+bool can_count(Method method, std::span<const RelationPathType> pairs, std::span<const Way> ways,
+               std::span<const Count> widest, int max_length) {
+  if (method == Method::alone)
+    return true;
+  const Packing packing(max_length);
+  const int longest = method == Method::together ? longest_together : longest_by_hub;
+  const bool are_short = std::ranges::all_of(
+      pairs, [&](const RelationPathType& pair) { return packing.length(pair.type) <= longest; });
+  const bool are_of_one_relation = std::ranges::all_of(
+      pairs, [&](const RelationPathType& pair) { return pair.relation == pairs[0].relation; });
+  const bool is_any = method == Method::together || (are_of_one_relation && ways.empty());
+  return are_short && is_any && widest.empty();
 }
 
-Reach reach_around(const Graph& graph, Id relation, std::span<const PathType> types,
-                   std::span<const Endpoint> starts, std::span<const Endpoint> ends, int max_length,
-                   int threads, Progress& progress) {
-  Reach total(types.size());
+std::vector<Sums> reach_around(const Graph& graph, Id relation, std::span<const PathType> types,
+                               std::span<const Endpoint> starts, std::span<const Endpoint> ends,
+                               int max_length, int threads, Progress& progress) {
+  std::vector<Sums> total(types.size());
   const Packing packing(max_length);
-  if (!starts.empty()) {
+  Steps steps(progress);
+  const auto count = [&](std::span<const Endpoint> endpoints, const Backwards* from_ends) {
+    if (endpoints.empty())
+      return;
     std::vector<RelationPathType> pairs;
     for (PathType type : types)
-      pairs.push_back({relation, type});
-    const ByEntity from(starts);
-    const ReachPlan plan(pairs, {}, max_length);
-    const Selection selected = from.selection();
-    total.add(sums_over(graph, from.entities, plan, &selected, nullptr, max_length,
-                        std::ssize(from.entities), threads, progress)
-                  .forwards);
-  }
-  if (!ends.empty()) {
-    std::vector<RelationPathType> pairs;
-    for (PathType type : types)
-      pairs.push_back({relation, backwards(type, packing)});
-    const ByEntity to(ends);
-    const ReachPlan plan(pairs, {}, max_length);
-    const Backwards from_ends{relation, starts};
-    const Selection selected = to.selection();
-    total.add(sums_over(graph, to.entities, plan, &selected, &from_ends, max_length,
-                        std::ssize(to.entities), threads, progress)
-                  .forwards);
-  }
+      pairs.push_back({relation, from_ends == nullptr ? type : backwards(type, packing)});
+    const ByEntity by_entity(endpoints);
+    const ReachPlan plan(pairs, {}, max_length, steps);
+    const Selection selected = by_entity.selection();
+    const Counted counted =
+        sums_over(graph, by_entity.entities, plan, &selected, from_ends, max_length,
+                  std::ssize(by_entity.entities), threads, progress);
+    for (std::size_t at = 0; at < total.size(); ++at)
+      total[at] += counted.sums[at].forwards;
+  };
+  count(starts, nullptr);
+  const Backwards from_ends{relation, starts};
+  count(ends, &from_ends);
   return total;
 }
 

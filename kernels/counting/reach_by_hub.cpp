@@ -33,13 +33,6 @@ struct TwoSteps {
   const Edges* const first_edges;  // null if the last step is the only one
 };
 
-struct Sums {
-  Count reached = 0;
-  Count right = 0;
-  Count reached_open = 0;
-  Count right_open = 0;
-};
-
 // Counts one path type after the other from some of the starts.
 //
 // What has to be looked up lies anywhere in memory. So it is looked up in long loops, for many
@@ -50,7 +43,7 @@ class alignas(own_lines) HubCounter {
       : graph_(graph), asked_(asked), all_bitsets_(bitsets), steps_(progress) {}
 
   // Count from some of the entities: every k-th block of them, from the first-th block on.
-  Sums count(const TwoSteps& path, Ids entities, std::size_t first, std::size_t k) {
+  PairSums count(const TwoSteps& path, Ids entities, std::size_t first, std::size_t k) {
     sums_ = {};
     last_edges_ = &path.last_edges;
     find_starts(path, entities, first, k);
@@ -249,21 +242,15 @@ class alignas(own_lines) HubCounter {
     steps_.take(1 + std::ssize(answers_of(start)));
     const bool is_wide = start.other_edges > reached_.words();
     const Ends ends = is_wide ? ends_of_wide(start) : ends_of_narrow(start);
-    Count right = 0;
-    Count right_open = 0;
+    RightEnds right;
     for (Id answer : answers_of(start)) {
       const auto number = static_cast<std::size_t>(answer);
       if (number == start.own || number == tails_->size() || !reached_.has(number))
         continue;
-      ++right;
-      right_open += asked_.askers.of(tails_->tail(number)).size() == 1;
+      ++right.all;
+      right.open += asked_.askers.of(tails_->tail(number)).size() == 1;
     }
-    // A right end whose only asker is this entity has an open slot.
-    const Count taken = ends.with_askers - right_open;
-    sums_.reached += ends.all;
-    sums_.right += right;
-    sums_.reached_open += ends.all - taken;
-    sums_.right_open += right_open;
+    sums_.add_forwards(ends.all, ends.with_askers, right);
 
     if (is_wide)
       put_only_hub();
@@ -352,7 +339,7 @@ class alignas(own_lines) HubCounter {
   std::vector<Id> answers_;
   std::vector<Place> by_hub_;
   std::vector<Place> buffer_;
-  Sums sums_;
+  PairSums sums_;
 
   // The hub at hand: its ends, by number.
   std::vector<Id> hub_numbers_;
@@ -390,8 +377,9 @@ std::vector<char> better_by_hub(const Graph& graph, Ids entities,
   return is_better;
 }
 
-Reach reach_by_hub(const Graph& graph, Ids entities, Id relation, std::span<const PathType> types,
-                   int max_length, Count reported, int threads, Progress& progress) {
+std::vector<PairSums> reach_by_hub(const Graph& graph, Ids entities, Id relation,
+                                   std::span<const PathType> types, int max_length, Count reported,
+                                   int threads, Progress& progress) {
   const Asked asked(graph, relation);
   const Packing packing(max_length);
   std::vector<TwoSteps> paths;
@@ -409,7 +397,7 @@ Reach reach_by_hub(const Graph& graph, Ids entities, Id relation, std::span<cons
   const std::size_t tasks = paths.size() * k;
   const auto workers = static_cast<std::size_t>(useful_threads(threads, tasks));
   std::vector<HubCounter> counters(workers, HubCounter(graph, asked, bitsets, progress));
-  std::vector<Sums> sums(tasks);
+  std::vector<PairSums> sums(tasks);
   parallel(threads, tasks, progress, [&](int thread, std::size_t task) {
     sums[task] =
         counters[static_cast<std::size_t>(thread)].count(paths[task / k], entities, task % k, k);
@@ -419,14 +407,9 @@ Reach reach_by_hub(const Graph& graph, Ids entities, Id relation, std::span<cons
     progress.done(share(task + 1) - share(task));
   });
 
-  Reach total(types.size());
-  for (std::size_t task = 0; task < tasks; ++task) {
-    const std::size_t type = task / k;
-    total.reached[type] += sums[task].reached;
-    total.right[type] += sums[task].right;
-    total.reached_open[type] += sums[task].reached_open;
-    total.right_open[type] += sums[task].right_open;
-  }
+  std::vector<PairSums> total(types.size());
+  for (std::size_t task = 0; task < tasks; ++task)
+    total[task / k] += sums[task];
   return total;
 }
 

@@ -42,7 +42,8 @@ std::vector<char> better_by_hub(const Graph& graph, Ids entities,
 //
 // types     path types of at most `longest_by_hub` steps
 // reported  how many entities to report as done, when all are
-Reach reach_by_hub(const Graph& graph, Ids entities, Id relation, std::span<const PathType> types,
-                   int max_length, Count reported, int threads, Progress& progress);
+std::vector<PairSums> reach_by_hub(const Graph& graph, Ids entities, Id relation,
+                                   std::span<const PathType> types, int max_length, Count reported,
+                                   int threads, Progress& progress);
 
 }  // namespace casegraph

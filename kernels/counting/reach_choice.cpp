@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "counting/reach_by_tile.hpp"
 #include "counting/reach_cost.hpp"
 #include "counting/reach_plan.hpp"
 #include "counting/reach_together.hpp"
@@ -34,12 +33,6 @@ constexpr Id most_entities = 1 << 21;
 constexpr Count tails_in_cache = 1 << 15;
 constexpr Count fetching_a_tail = 8;
 
-// What `reach_by_tile` takes, in the same steps, on processors that count the bits of a word.
-constexpr double joining_a_row = 1;     // of a tile
-constexpr double counting_a_tile = 12;  // its ends from one start, for some query relations
-constexpr double clearing_a_row = 4;    // of a tile, when it is made
-constexpr double setting_a_bit = 2;     // likewise, for each edge
-
 Count batches_of(Count starts) {
   constexpr auto size = static_cast<Count>(StartSet::size);
   return (starts + size - 1) / size;
@@ -64,28 +57,14 @@ Count starts_among(Ids entities, const Edges& edges) {
       entities, [&](Id entity) { return edges.row_of(entity) != edges.heads.size(); });
 }
 
-template <class Visit>
-void each_child(const Trie& trie, std::int32_t node, const Visit& visit) {
-  for (std::int32_t child = node + 1; child < trie.nodes[node].after;
-       child = trie.nodes[child].after)
-    visit(child);
-}
-
-std::vector<std::int32_t> children_of_root(const Trie& trie) {
-  std::vector<std::int32_t> children;
-  each_child(trie, 0, [&](std::int32_t child) { children.push_back(child); });
-  return children;
-}
-
 // By node of the trie, for the step that leads there; nothing for first steps.
 struct StepCosts {
   explicit StepCosts(std::size_t nodes)
-      : alone_last(nodes), alone_onwards(nodes), together(nodes), by_tile(nodes, INFINITY) {}
+      : alone_last(nodes), alone_onwards(nodes), together(nodes) {}
 
   std::vector<double> alone_last;     // if paths end there
   std::vector<double> alone_onwards;  // if they go on
   std::vector<double> together;       // the same in both cases
-  std::vector<double> by_tile;        // infinite where that cannot be
 };
 
 // Counts walks along one branch of the trie after the other.
@@ -104,8 +83,8 @@ class alignas(own_lines) Estimator {
         costs_(costs),
         after_first_(graph.entities),
         single_(graph.entities),
-        after_second_(graph.entities),
-        single_second_(graph.entities),
+        after_second_(trie.nodes[0].ahead > 2 ? graph.entities : 0),
+        single_second_(after_second_.size()),
         steps_(progress) {}
 
   // Estimate all path types that begin with one child of the root.
@@ -124,7 +103,7 @@ class alignas(own_lines) Estimator {
       after_first_[back.heads[row]] = share * static_cast<double>(back.row(row).size());
     if (single_row_ == SingleRow::known_length)
       find_single(edges, share);
-    each_child(trie_, child, [&](std::int32_t second) { estimate_below(second); });
+    trie_.each_child(child, [&](std::int32_t second) { estimate_below(second); });
     for (Id tail : back.heads) {
       after_first_[tail] = 0;
       single_[tail] = 0;
@@ -160,9 +139,7 @@ class alignas(own_lines) Estimator {
                                 static_cast<double>(edges_that_end);
     costs_.alone_onwards[second] = edge_that_goes_on * followed;
     costs_.together[second] = batches_ * likely_cost_of_step(graph_, relation);
-    if (is_last && tiles_fit(graph_, relation))
-      costs_.by_tile[second] = cost_by_tile(relation);
-    each_child(trie_, second, [&](std::int32_t third) {
+    trie_.each_child(second, [&](std::int32_t third) {
       const Id last = trie_.nodes[third].relation;
       costs_.together[third] = batches_ * likely_cost_of_step(graph_, last);
       costs_.alone_last[third] = cost_alone(last, walks, costs_.together[third]);
@@ -180,7 +157,6 @@ class alignas(own_lines) Estimator {
   double walk(Id relation, bool is_last) {
     const Edges& edges = graph_.edges(relation);
     double walks = 0;
-    visits_ = 0;
     walks_not_followed_ = 0;
     for (std::size_t row = 0; row < edges.heads.size(); ++row) {
       const double here = after_first_[edges.heads[row]];
@@ -195,22 +171,12 @@ class alignas(own_lines) Estimator {
         if (tails.size() == 1)
           single_second_[tails[0]] += single_[edges.heads[row]];
       }
-      visits_ += here;
       walks += here * static_cast<double>(tails.size());
       const Count not_followed = std::ssize(tails) - counting_a_row;
       if (not_followed > 0)
         walks_not_followed_ += single_[edges.heads[row]] * static_cast<double>(not_followed);
     }
     return walks;
-  }
-
-  // What the second step takes by tile, and making the tiles.
-  double cost_by_tile(Id relation) const {
-    const Edges& edges = graph_.edges(relation);
-    const auto tiles = static_cast<double>(TailTiles::tiles_of(graph_.edges(inverse(relation))));
-    const double clearing = clearing_a_row * tiles * static_cast<double>(edges.heads.size());
-    const double setting = setting_a_bit * static_cast<double>(edges.tails.size());
-    return clearing + setting + tiles * (joining_a_row * visits_ + counting_a_tile * starts_);
   }
 
   // What a third step takes if paths are followed from one entity after the other. If even an upper
@@ -250,7 +216,6 @@ class alignas(own_lines) Estimator {
 
   double starts_ = 0;
   double batches_ = 0;
-  double visits_ = 0;                  // walks of the first step from which the second goes on
   double walks_not_followed_ = 0;      // of the second step: their row is counted by its length
   std::vector<double> after_first_;    // walks by entity; all 0 between calls
   std::vector<double> single_;         // those of them that are the only one from their start
@@ -266,7 +231,9 @@ StepCosts step_costs(const Graph& graph, Ids entities, const Trie& trie, const R
     if (entity < graph.entities)
       known.push_back(entity);
   StepCosts costs(trie.nodes.size());
-  const std::vector<std::int32_t> children = children_of_root(trie);
+  const std::vector<std::int32_t> children = trie.children_of_root();
+  threads =
+      threads_with_room(threads, 4 * sizeof(double) * static_cast<std::size_t>(graph.entities));
   const auto workers = static_cast<std::size_t>(useful_threads(threads, children.size()));
   std::vector<Estimator> estimators(
       workers, Estimator(graph, known, trie, plan, single_row, costs, progress));
@@ -277,22 +244,17 @@ StepCosts step_costs(const Graph& graph, Ids entities, const Trie& trie, const R
 }
 
 // By node, for the path type that ends there. The steps before the last one are shared, so counting
-// together pays for all path types with a common beginning or for none of them. What is counted by
-// tile shares nothing.
+// together pays for all path types with a common beginning or for none of them.
 std::vector<Method> best_methods_of_nodes(const Trie& trie, const StepCosts& costs) {
   std::vector<Method> methods(trie.nodes.size(), Method::alone);
   std::vector<std::int32_t> chosen;
   for (std::int32_t second = 0; second < std::ssize(trie.nodes); ++second) {
     if (trie.nodes[second].length != 2)
       continue;
-    if (costs.by_tile[second] < std::min(costs.alone_last[second], costs.together[second])) {
-      methods[second] = Method::by_tile;
-      continue;
-    }
     double gain = -costs.together[second];
     bool are_all_chosen = true;
     chosen.clear();
-    each_child(trie, second, [&](std::int32_t third) {
+    trie.each_child(second, [&](std::int32_t third) {
       const double less = costs.alone_last[third] - costs.together[third];
       if (less > 0) {
         gain += less;
@@ -333,7 +295,8 @@ std::vector<Method> best_methods(const Graph& graph, Ids entities,
   if (graph.entities > most_entities || eligible.empty())
     return methods;
 
-  const ReachPlan plan(eligible_pairs, {}, max_length);
+  Steps steps(progress);
+  const ReachPlan plan(eligible_pairs, {}, max_length, steps);
   const StepCosts costs =
       step_costs(graph, entities, plan.trie, &plan, single_row, threads, progress);
   const std::vector<Method> of_nodes = best_methods_of_nodes(plan.trie, costs);
@@ -346,7 +309,8 @@ ReachEstimates reach_estimates(const Graph& graph, Ids entities, std::span<const
                                int max_length, int threads, Progress& progress,
                                SingleRow single_row) {
   const bool is_small = graph.entities <= most_entities;
-  const Trie trie(types, max_length);
+  Steps steps(progress);
+  const Trie trie(types, max_length, &steps);
   const StepCosts costs = step_costs(graph, entities, trie, nullptr, single_row, threads, progress);
   ReachEstimates estimates;
   for (std::int32_t node : trie.node_of_type) {
@@ -359,8 +323,7 @@ ReachEstimates reach_estimates(const Graph& graph, Ids entities, std::span<const
     }
     const bool can_be_together = is_small && at.length <= longest_together;
     estimates.alone.push_back(alone);
-    estimates.together.push_back(can_be_together ? std::min(together, costs.by_tile[node])
-                                                 : INFINITY);
+    estimates.together.push_back(can_be_together ? together : INFINITY);
   }
   return estimates;
 }
@@ -377,7 +340,7 @@ Count cost_together(const Graph& graph, Id relation, std::span<const PathType> t
   const Trie trie(types, max_length);
   const Ids heads = graph.edges(relation).heads;
   Count cost = 0;
-  for (std::int32_t child : children_of_root(trie)) {
+  for (std::int32_t child : trie.children_of_root()) {
     const Edges& first = graph.edges(trie.nodes[child].relation);
     const Count batches = batches_of(starts_among(heads, first));
     for (std::int32_t node = child; node < trie.nodes[child].after; ++node)

@@ -1,12 +1,12 @@
 // Which path types are counted from many entities at once, and which from one after the other.
 //
-// Problem: where relations are dense, `reach_together` looks at each edge once for 256 starts, and
-// `reach_by_tile` joins rows of tails 64 at a time. Where they are sparse, these look at edges that
-// no path comes near, and following the few paths from each entity takes less.
+// Problem: where relations are dense, `reach_together` looks at each edge once for 256 starts.
+// Where they are sparse, it looks at edges that no path comes near, and following the few paths
+// from each entity takes less.
 //
-// Idea: estimate all from numbers of walks, which are cheap to count (a sparse vector times an
-// adjacency matrix, as in reach_cost.hpp), and take the cheapest for each path type. The sums are
-// the same in any way, so nothing but the time depends on how good the estimate is.
+// Idea: estimate both from numbers of walks, which are cheap to count (a sparse vector times an
+// adjacency matrix, as in reach_cost.hpp), and take the cheaper for each path type. The sums are
+// the same either way, so nothing but the time depends on how good the estimate is.
 #pragma once
 
 #include "counting/reach.hpp"

@@ -30,7 +30,7 @@ class alignas(own_lines) WalkCounter {
         cost_(cost),
         frontiers_(max_length + 1),
         walks_(max_length + 1),
-        stamps_(max_length + 1, Stamps(graph.entities)),
+        stamps_(std::max(trie.nodes[0].ahead - 1, 0), Stamps(graph.entities)),
         steps_(progress) {}
 
   // Walk one child of the root, and everything below it.
@@ -60,8 +60,7 @@ class alignas(own_lines) WalkCounter {
 
     if (!goes_on || after == 0)
       return;
-    for (std::int32_t child = node + 1; child < at.after; child = trie_.nodes[child].after)
-      walk_to(child, after);
+    trie_.each_child(node, [&](std::int32_t child) { walk_to(child, after); });
   }
 
   void note_cost(std::int32_t node, Count before, Count after) {
@@ -96,7 +95,7 @@ class alignas(own_lines) WalkCounter {
   Count step(const Edges& edges, int length) {
     Frontier& into = frontiers_[length];
     std::vector<Count>& walks = walks_[length];
-    Stamps& stamps = stamps_[length];
+    Stamps& stamps = stamps_at(length);
     into.ends.clear();
     walks.clear();
     stamps.renew();
@@ -127,7 +126,7 @@ class alignas(own_lines) WalkCounter {
     const Trie::Node& before = trie_.nodes[at.parent];
     const Edges& edges = graph_.edges(before.relation);
     const Frontier& from = frontiers_[before.length - 1];
-    const Stamps& stamps = stamps_[at.length];
+    const Stamps& stamps = stamps_at(at.length);
     // If the step before turned back as well, one of the d edges was barred already.
     const Count barred = turns_back(at.parent) ? 1 : 0;
 
@@ -150,8 +149,10 @@ class alignas(own_lines) WalkCounter {
   void each(const Edges& edges, int length, const Visit& visit) {
     const Frontier& from = frontiers_[length];
     taken += static_cast<Count>(1 + std::min(from.ends.size(), edges.heads.size()));
-    each_end(edges, from, length == 0 ? nullptr : &stamps_[length], steps_, visit);
+    each_end(edges, from, length == 0 ? nullptr : &stamps_at(length), steps_, visit);
   }
+
+  Stamps& stamps_at(int length) { return stamps_[static_cast<std::size_t>(length) - 1]; }
 
   const Graph& graph_;
   const Count heads_;
@@ -161,7 +162,7 @@ class alignas(own_lines) WalkCounter {
   // By length of the walks so far.
   std::vector<Frontier> frontiers_;        // where they stand; only the ends are used
   std::vector<std::vector<Count>> walks_;  // parallel to the ends: how many
-  std::vector<Stamps> stamps_;             // the place of each end
+  std::vector<Stamps> stamps_;             // the place of each end, from one step on
   Steps steps_;
 };
 
@@ -182,16 +183,17 @@ std::vector<Count> along_types(const Trie& trie, const std::vector<Count>& of_no
 
 ReachCost reach_cost(const Graph& graph, Id relation, std::span<const PathType> types,
                      int max_length, Count most, int threads, Progress& progress) {
-  const Trie trie(types, max_length);
+  Steps steps(progress);
+  const Trie trie(types, max_length, &steps);
   const Ids heads = graph.edges(relation).heads;
   ReachCost cost;
   cost.of_step.resize(trie.nodes.size());
   cost.visits.resize(trie.nodes.size());
 
-  std::vector<std::int32_t> children;  // of the root
-  for (std::int32_t child = 1; child < trie.nodes[0].after; child = trie.nodes[child].after)
-    children.push_back(child);
-
+  const std::vector<std::int32_t> children = trie.children_of_root();
+  const auto depth = static_cast<std::size_t>(trie.nodes[0].ahead);
+  threads =
+      threads_with_room(threads, depth * 2 * sizeof(Id) * static_cast<std::size_t>(graph.entities));
   const int workers = useful_threads(threads, children.size());
   std::vector<WalkCounter> counters(
       static_cast<std::size_t>(workers),

@@ -34,6 +34,14 @@ constexpr Count looking_up = 2;         // steps to look whether a relation leav
 constexpr Count edge_that_goes_on = 8;  // steps to follow an edge and keep the paths that led there
 constexpr Count edges_that_end = 4;     // edges of a last step, which are only counted, in one step
 
+// How many threads may each have so many bytes: all of them together take at most four gigabytes,
+// or there is one. Finding costs should not take more memory than counting.
+inline int threads_with_room(int threads, std::size_t bytes) {
+  constexpr std::size_t most = std::size_t{1} << 32;
+  return static_cast<int>(
+      std::clamp<std::size_t>(most / (bytes + 1), 1, static_cast<std::size_t>(threads)));
+}
+
 // most  if finding the cost takes more than so many steps, nothing is returned
 ReachCost reach_cost(const Graph& graph, Id relation, std::span<const PathType> types,
                      int max_length, Count most, int threads, Progress& progress);

@@ -46,8 +46,8 @@ class ReachPlan {
  public:
   // widest  (pairs)  the width that each allows, as in `reach`; empty for any
   ReachPlan(std::span<const RelationPathType> pairs_, std::span<const Count> widest_,
-            int max_length)
-      : pairs(pairs_), widest(widest_), trie(types_of(pairs_), max_length) {
+            int max_length, Steps& steps)
+      : pairs(pairs_), widest(widest_), trie(types_of(pairs_), max_length, &steps) {
     group_pairs();
     find_children();
     make_signatures();

@@ -69,16 +69,16 @@ std::vector<Id> source_rows_of(const Edges& back, const Edges& edges, Steps& ste
 class TogetherPlan {
  public:
   TogetherPlan(const Graph& graph, std::span<const RelationPathType> pairs, int max_length,
-               int threads, Progress& progress)
-      : paths(pairs, {}, max_length),
+               int threads, Steps& steps)
+      : paths(pairs, {}, max_length, steps),
         returns(paths.trie.nodes.size(), Returns::never),
         may_return(paths.trie.nodes.size()),
         may_loop(graph.relations.size()),
         source_rows(graph.relations.size()),
         slots_of_pair(pairs.size()) {
-    find_returns(graph, threads, progress);
-    find_slots(graph, threads, progress);
-    look_at_relations(graph, threads, progress);
+    find_returns(graph, threads, steps.progress());
+    find_slots(graph, threads, steps.progress());
+    look_at_relations(graph, threads, steps.progress());
   }
 
   const ReachPlan paths;
@@ -277,19 +277,13 @@ class alignas(own_lines) BatchCounter {
       relation.is_known = false;
     first_step(batch.child);
     add(batch.child, EndsByEntity{back_of(batch.child), first_});
-    each_child(batch.child, [&](std::int32_t second) { second_step(second); });
+    plan_.paths.trie.each_child(batch.child, [&](std::int32_t second) { second_step(second); });
     first_.clear();
   }
 
-  const ReachBothWays& result() const { return sums_; }
+  const std::vector<PairSums>& result() const { return sums_; }
 
  private:
-  template <class Visit>
-  void each_child(std::int32_t node, const Visit& visit) const {
-    for (std::int32_t child = node + 1; child < nodes_[node].after; child = nodes_[child].after)
-      visit(child);
-  }
-
   void first_step(std::int32_t node) {
     const Edges& edges = graph_.edges(nodes_[node].relation);
     for (std::size_t start = 0; start < starts_.size(); ++start) {
@@ -331,7 +325,7 @@ class alignas(own_lines) BatchCounter {
     if (may_return)
       erase_starts(twice_);
     add(node, EndsByEntity{back_of(node), second_});
-    each_child(node, [&](std::int32_t third) { third_step(third); });
+    plan_.paths.trie.each_child(node, [&](std::int32_t third) { third_step(third); });
     if (may_return)
       for (Id entity : second_.entities)
         twice_[entity] = {};
@@ -573,19 +567,12 @@ class alignas(own_lines) BatchCounter {
       if (reached > 0) {
         right = right_ends(relation, ends);
         with_askers = ends_with_askers(pair, relation.having, ends, reached);
-        add_forwards(pair, reached, with_askers, right);
+        sums_[pair].add_forwards(reached, with_askers, right);
       }
       if (both_ways)
         add_inverse(pair, relation, ends, right, with_askers);
     }
   }
-
-  // Ends that are answers of their start.
-  struct RightEnds {
-    Count all = 0;
-    Count open = 0;           // whose only asker is the start
-    Count of_one_answer = 0;  // that are the only answer of the start
-  };
 
   template <class Ends>
   RightEnds right_ends(const RelationOfBatch& relation, const Ends& ends) {
@@ -603,18 +590,6 @@ class alignas(own_lines) BatchCounter {
     return right;
   }
 
-  void add_forwards(std::int32_t pair, Count reached, Count with_askers, const RightEnds& right) {
-    // A right end whose only asker is this entity has an open slot.
-    const Count taken = with_askers - right.open;
-    sums_.forwards.reached[pair] += reached;
-    sums_.forwards.right[pair] += right.all;
-    sums_.forwards.reached_open[pair] += reached - taken;
-    sums_.forwards.right_open[pair] += right.open;
-  }
-
-  // Walked backwards, each end that has askers reaches the start. The slot of a start is open if it
-  // does not have the relation, or has this one answer.
-  //
   // with_askers_having  how many such ends the starts have that have the relation
   template <class Ends>
   void add_inverse(std::int32_t pair, const RelationOfBatch& relation, const Ends& ends,
@@ -622,10 +597,7 @@ class alignas(own_lines) BatchCounter {
     const bool all_have = relation.having == all_starts_;
     const Count with_askers =
         all_have ? with_askers_having : ends_with_askers(pair, all_starts_, ends, all_reached_);
-    sums_.inverse.reached[pair] += with_askers;
-    sums_.inverse.right[pair] += right.all;
-    sums_.inverse.reached_open[pair] += with_askers - with_askers_having + right.of_one_answer;
-    sums_.inverse.right_open[pair] += right.of_one_answer;
+    sums_[pair].add_inverse(with_askers, with_askers_having, right);
   }
 
   template <class Ends>
@@ -707,15 +679,16 @@ class alignas(own_lines) BatchCounter {
   StartTallies tallies_;
   Count all_reached_ = 0;  // the sum of the tallies
   Steps steps_;
-  ReachBothWays sums_;
+  std::vector<PairSums> sums_;  // by pair
 };
 
 }  // namespace
 
-ReachBothWays reach_together(const Graph& graph, Ids entities,
-                             std::span<const RelationPathType> pairs, int max_length,
-                             Count reported, int threads, Progress& progress) {
-  const TogetherPlan plan(graph, pairs, max_length, threads, progress);
+std::vector<PairSums> reach_together(const Graph& graph, Ids entities,
+                                     std::span<const RelationPathType> pairs, int max_length,
+                                     Count reported, int threads, Progress& progress) {
+  Steps steps(progress);
+  const TogetherPlan plan(graph, pairs, max_length, threads, steps);
   const StartBatches batches(graph, entities, plan.paths);
   const auto workers = static_cast<std::size_t>(useful_threads(threads, batches.list.size()));
   std::vector<BatchCounter> counters(workers, BatchCounter(graph, plan, progress));
@@ -726,9 +699,9 @@ ReachBothWays reach_together(const Graph& graph, Ids entities,
     };
     progress.done(share(at + 1) - share(at));
   });
-  ReachBothWays total = counters[0].result();
-  for (std::size_t other = 1; other < counters.size(); ++other)
-    total.add(counters[other].result());
+  std::vector<PairSums> total(pairs.size());
+  for (const BatchCounter& counter : counters)
+    add_to(total, counter.result());
   return total;
 }
 

@@ -37,8 +37,8 @@ constexpr int longest_together = 3;  // steps of a path type
 // pairs     relations and path types of at most `longest_together` steps
 // entities  if pairs are counted both ways, all that have any relation
 // reported  how many entities to report as done, when all are
-ReachBothWays reach_together(const Graph& graph, Ids entities,
-                             std::span<const RelationPathType> pairs, int max_length,
-                             Count reported, int threads, Progress& progress);
+std::vector<PairSums> reach_together(const Graph& graph, Ids entities,
+                                     std::span<const RelationPathType> pairs, int max_length,
+                                     Count reported, int threads, Progress& progress);
 
 }  // namespace casegraph

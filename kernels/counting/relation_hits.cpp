@@ -12,15 +12,6 @@ namespace {
 
 using LongPathCounter = meeting::ClosedPathCounter<meeting::GatheredEdges, meeting::NoteNothing>;
 
-// The same paths walked from their ends to their starts.
-PathType turned(PathType type, const Packing& packing) {
-  const int length = packing.length(type);
-  PathType back = 0;
-  for (int step = 0; step < length; ++step)
-    back |= packing.step(inverse(packing.relation(type, step)), length - 1 - step);
-  return back;
-}
-
 // The paths that all threads have found, and whether these are more than the limit. It is asked
 // now and then: an atomic addition takes longer than many a search.
 class PathBudget {
@@ -150,7 +141,7 @@ RelationHits counted_by(const Make& make, std::size_t rows_a_chunk, const Graph&
     counter.flush();
     for (const Hits& row : counter.rows) {
       steps.take();
-      const PathType type = row.relation == relation ? row.type : turned(row.type, packing);
+      const PathType type = row.relation == relation ? row.type : backwards(row.type, packing);
       counted.rows.push_back({-1, relation, type, row.hits});
     }
     std::vector<Hits>().swap(counter.rows);

@@ -12,6 +12,7 @@
 
 #include "common/bits.hpp"
 #include "common/large_vector.hpp"
+#include "common/parallel.hpp"
 #include "graph/graph.hpp"
 
 namespace casegraph {
@@ -129,27 +130,6 @@ inline std::vector<std::uint64_t> bitset_of_tails_among(const Edges& back, const
   return bits;
 }
 
-// The tails of a relation that are not heads of other edges, if there are only a few.
-struct MissingTails {
-  static constexpr std::size_t few = 64;
-
-  // back  the edges of the inverse relation
-  MissingTails(const Edges& back, const Edges& others, Steps& steps) {
-    for (Id tail : back.heads) {
-      steps.take();
-      if (others.has(tail))
-        continue;
-      list.push_back(tail);
-      if (!are_few())
-        return;  // which is known soon, where they are many
-    }
-  }
-
-  bool are_few() const { return list.size() <= few; }
-
-  std::vector<Id> list;  // cut short where they are many
-};
-
 // The bitsets of all relations. Those of a relation are made when first needed, by whichever thread
 // that is; others wait for it.
 class AllTailBitsets {
@@ -173,22 +153,11 @@ class AllTailBitsets {
   const std::vector<std::uint64_t>& tails_among(Id relation, Id of, const Edges& others,
                                                 Steps& steps) {
     Made& made = made_[relation];
-    const std::lock_guard lock(made.guard);
+    const std::unique_lock lock = locked(made.guard, steps);
     std::vector<std::uint64_t>& bits = made.among[of];
     if (bits.empty())
       bits = bitset_of_tails_among(graph_.edges(inverse(relation)), others, steps);
     return bits;
-  }
-
-  // Those that are not.
-  const MissingTails& missing_tails(Id relation, Id of, const Edges& others, Steps& steps) {
-    Made& made = made_[relation];
-    const std::lock_guard lock(made.guard);
-    const auto known = made.missing.find(of);
-    if (known != made.missing.end())
-      return known->second;
-    const Edges& back = graph_.edges(inverse(relation));
-    return made.missing.try_emplace(of, back, others, steps).first->second;
   }
 
   // The bitsets of a relation, if they are made already; else null.
@@ -200,7 +169,7 @@ class AllTailBitsets {
     Made& made = made_[relation];
     if (const TailBitsets* ready = this->made(relation))
       return *ready;
-    const std::lock_guard lock(made.guard);
+    const std::unique_lock lock = locked(made.guard, steps);
     if (made.owner == nullptr) {
       const Edges& back = graph_.edges(inverse(relation));
       made.owner = std::make_unique<const TailBitsets>(graph_.edges(relation), back, steps);
@@ -211,12 +180,10 @@ class AllTailBitsets {
 
  private:
   struct Made {
-    std::mutex guard;
+    std::timed_mutex guard;
     std::atomic<const TailBitsets*> ready{nullptr};
     std::unique_ptr<const TailBitsets> owner;
-    // By relation: what was asked for.
-    std::map<Id, std::vector<std::uint64_t>> among;
-    std::map<Id, MissingTails> missing;
+    std::map<Id, std::vector<std::uint64_t>> among;  // by relation: what was asked for
   };
 
   static constexpr std::size_t most_words = 1 << 23;  // 64 megabytes

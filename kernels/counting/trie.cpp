@@ -14,12 +14,17 @@ PathType first_step_highest(PathType type, const Packing& packing, int max_lengt
 
 }  // namespace
 
-Trie::Trie(std::span<const PathType> types, int max_length) : node_of_type(types.size()) {
+Trie::Trie(std::span<const PathType> types, int max_length, Steps* steps)
+    : node_of_type(types.size()) {
   const Packing packing(max_length);
   std::vector<std::pair<PathType, std::size_t>> order(types.size());
   for (std::size_t at = 0; at < types.size(); ++at)
     order[at] = {first_step_highest(types[at], packing, max_length), at};
-  std::sort(order.begin(), order.end());
+  std::sort(order.begin(), order.end(), [&](const auto& a, const auto& b) {
+    if (steps != nullptr)
+      steps->take();
+    return a < b;
+  });
 
   nodes.push_back({-1, -1, 0, 0, 0});
   std::int32_t at = 0;  // the node we stand at
@@ -49,6 +54,12 @@ Trie::Trie(std::span<const PathType> types, int max_length) : node_of_type(types
   }
   while (at >= 0)
     leave();
+}
+
+std::vector<std::int32_t> Trie::children_of_root() const {
+  std::vector<std::int32_t> children;
+  each_child(0, [&](std::int32_t child) { children.push_back(child); });
+  return children;
 }
 
 }  // namespace casegraph

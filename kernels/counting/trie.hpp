@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "common/path_type.hpp"
+#include "common/progress.hpp"
 
 namespace casegraph {
 
@@ -21,7 +22,17 @@ struct Trie {
   std::vector<Node> nodes;
   std::vector<std::int32_t> node_of_type;  // parallel to the path types given: where each ends
 
-  Trie(std::span<const PathType> types, int max_length);
+  // Call `visit(child)` for the children of a node.
+  template <class Visit>
+  void each_child(std::int32_t node, const Visit& visit) const {
+    for (std::int32_t child = node + 1; child < nodes[node].after; child = nodes[child].after)
+      visit(child);
+  }
+
+  std::vector<std::int32_t> children_of_root() const;
+
+  // steps  null where path types are few
+  Trie(std::span<const PathType> types, int max_length, Steps* steps = nullptr);
 };
 
 }  // namespace casegraph

@@ -1,5 +1,7 @@
 #include "graph/edges.hpp"
 
+#include <atomic>
+
 namespace casegraph {
 namespace {
 
@@ -29,6 +31,11 @@ Id largest_of(Ids heads, Ids tails) {
   return largest;
 }
 
+std::uint64_t next_serial() {
+  static std::atomic<std::uint64_t> given{0};
+  return ++given;
+}
+
 }  // namespace
 
 Edges::Edges(Ids heads_, Ids offsets_, Ids tails_, std::shared_ptr<const void> owner)
@@ -37,6 +44,7 @@ Edges::Edges(Ids heads_, Ids offsets_, Ids tails_, std::shared_ptr<const void> o
       tails(tails_),
       largest(largest_of(heads_, tails_)),
       digest(digest_of(heads_, offsets_, tails_)),
+      serial(next_serial()),
       owner_(std::move(owner)) {
   if (heads.empty())
     return;

@@ -87,6 +87,7 @@ class Edges {
   const Ids heads, offsets, tails;
   const Id largest;  // id of a head or tail; -1 if there are no edges
   const EdgeDigest digest;
+  const std::uint64_t serial;  // no other edges of this process have it
 
  private:
   static constexpr std::size_t few_rows = 4;

@@ -113,28 +113,59 @@ void read_relations(const Adjacency& all, Id entity, std::vector<Id>& found, Ste
 
 const Adjacency& Graph::adjacency(Steps& steps, int threads) const {
   if (is_made_.load(std::memory_order_acquire))
-    return adjacency_;
-  std::unique_lock lock(guard_, std::defer_lock);
-  while (!lock.try_lock_for(Progress::patience))
-    steps.check();
+    return adjacency_->all;
+  const std::unique_lock lock = locked(guard_, steps);
   // The lock orders this, too, but thread sanitizers do not know locks with a time limit.
   if (!is_made_.load(std::memory_order_acquire)) {
-    adjacency_ = all_edges(entities, relations, threads, steps.progress());
+    auto made = std::make_shared<DatedAdjacency>();
+    made->all = all_edges(entities, relations, threads, steps.progress());
+    for (const auto& edges : relations)
+      made->serials.push_back(edges->serial);
+    adjacency_ = std::move(made);
+    lineage->put(adjacency_);
     is_made_.store(true, std::memory_order_release);
   }
-  return adjacency_;
+  return adjacency_->all;
 }
 
 const Adjacency* Graph::adjacency_if_made() const {
-  return is_made_.load(std::memory_order_acquire) ? &adjacency_ : nullptr;
+  return is_made_.load(std::memory_order_acquire) ? &adjacency_->all : nullptr;
 }
 
 const Adjacency* Graph::adjacency_if_it_pays(Steps& steps) const {
-  if (is_made_.load(std::memory_order_acquire))
-    return &adjacency_;
+  if (const Adjacency* all = adjacency_if_made())
+    return all;
   constexpr Count edges_per_lookup = 4;  // that are gathered in the time of a lookup
   const Count lookups = lookups_.fetch_add(std::ssize(relations), std::memory_order_relaxed);
   return lookups * edges_per_lookup < edges_ ? nullptr : &adjacency(steps);
+}
+
+EdgesAround::EdgesAround(const Graph& graph, Steps& steps) : graph_(graph) {
+  steps.take(std::ssize(graph.relations));
+  read_latest();
+}
+
+void EdgesAround::gather(Steps& steps) {
+  graph_.adjacency(steps);
+  graph_.lineage->put(graph_.dated_adjacency());
+  read_latest();
+}
+
+// The adjacency may be of an earlier graph or of a later one: relations that this graph does not
+// have are no concern of it, and no entity beyond it has edges of a relation that is the same.
+void EdgesAround::read_latest() {
+  auto reading = std::make_shared<Reading>();
+  reading->latest = graph_.lineage->latest();
+  const std::size_t gathered = reading->latest ? reading->latest->serials.size() : 0;
+  reading->is_changed.assign(std::max(gathered, graph_.relations.size()), true);
+  for (std::size_t relation = 0; relation < graph_.relations.size(); ++relation) {
+    const bool is_the_same = relation < gathered && graph_.relations[relation]->serial ==
+                                                        reading->latest->serials[relation];
+    reading->is_changed[relation] = !is_the_same;
+    if (!is_the_same)
+      reading->changed.push_back(static_cast<Id>(relation));
+  }
+  reading_ = std::move(reading);
 }
 
 Profiles profiles(const Graph& graph, Ids entities, Progress& progress) {
@@ -179,27 +210,6 @@ std::vector<Count> walks_one_step_longer(const Graph& graph, std::span<const Cou
   std::vector<Count> longer(graph.entities, 0);
   each_row(graph.relations, graph.entities, threads, progress,
            [&](Id, Id head, Ids tails) { add_walks(walks, tails, longer[head]); });
-  return longer;
-}
-
-std::vector<Count> walks_one_step_longer_from(const Graph& graph, Ids entities,
-                                              std::span<const Count> walks, int threads,
-                                              Progress& progress) {
-  Steps making(progress);
-  const Adjacency& all = graph.adjacency(making, threads);
-  std::vector<Count> longer(entities.size(), 0);
-  const Chunks chunks(entities.size(), 1 << 10);
-  chunks.each(threads, progress, [&](std::size_t, std::size_t begin, std::size_t end) {
-    Steps steps(progress);
-    for (std::size_t place = begin; place < end; ++place) {
-      const Id entity = entities[place];
-      const auto first = static_cast<std::size_t>(all.offsets[entity]);
-      const auto last = static_cast<std::size_t>(all.offsets[entity + 1]);
-      const Ids tails = Ids(all.tails).subspan(first, last - first);
-      steps.take(1 + std::ssize(tails));
-      add_walks(walks, tails, longer[place]);
-    }
-  });
   return longer;
 }
 

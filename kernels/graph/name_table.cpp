@@ -41,25 +41,41 @@ Key key_at(std::string_view name, std::size_t depth) {
 // A radix sort from the first bytes on (MSD), sixteen bytes at a time: sort by these, then each run
 // of equal ones by the next sixteen. Most names are told apart by what is in the key, so that few
 // comparisons go to memory.
+//
+// Runs that are still to be sorted are on a stack of our own: names may have a megabyte in common.
 class NameSorter {
  public:
   NameSorter(const std::vector<std::string_view>& names, Progress& progress)
       : names_(names), steps_(progress) {}
 
-  void sort(std::span<Keyed> keyed, std::size_t depth) {
-    find_keys(keyed, depth);
-    sort_by_keys(keyed, depth);
-  }
-
   void find_keys(std::span<Keyed> keyed, std::size_t depth) {
     for (Keyed& one : keyed) {
       steps_.take();
-      one.key = key_at(names_[static_cast<std::size_t>(one.id)], depth);
+      one.key = key_at(name(one), depth);
     }
   }
 
-  // The same as `sort`, where the keys are known.
-  void sort_by_keys(std::span<Keyed> keyed, std::size_t depth) {
+  // Sort names whose first keys are known.
+  void sort(std::span<Keyed> keyed) {
+    runs_.assign(1, {keyed, 0});
+    while (!runs_.empty()) {
+      const Run run = runs_.back();
+      runs_.pop_back();
+      if (run.depth > 0)
+        find_keys(run.keyed, run.depth);
+      sort_by_keys(run);
+    }
+  }
+
+ private:
+  // Names that are equal up to a depth.
+  struct Run {
+    std::span<Keyed> keyed;
+    std::size_t depth;
+  };
+
+  void sort_by_keys(const Run& run) {
+    const auto [keyed, depth] = run;
     std::sort(keyed.begin(), keyed.end(), [&](const Keyed& a, const Keyed& b) {
       steps_.take();
       return a.key < b.key;
@@ -68,27 +84,31 @@ class NameSorter {
       for (end = begin + 1; end < keyed.size() && keyed[end].key == keyed[begin].key; ++end) {
       }
       if (end - begin > 1)
-        sort_equal(keyed.subspan(begin, end - begin), depth + key_bytes);
+        sort_equal({keyed.subspan(begin, end - begin), depth + key_bytes});
     }
   }
 
- private:
-  // Names that are equal up to a depth, or that end before it: zeros in a name look like its end.
-  void sort_equal(std::span<Keyed> keyed, std::size_t depth) {
-    const auto name = [&](const Keyed& one) { return names_[static_cast<std::size_t>(one.id)]; };
+  // The names of a run may also end before its depth: zeros in a name look like its end.
+  void sort_equal(const Run& run) {
+    const auto [keyed, depth] = run;
     const bool all_go_on = std::all_of(keyed.begin(), keyed.end(),
                                        [&](const Keyed& one) { return name(one).size() > depth; });
     constexpr std::size_t few = 16;
-    if (all_go_on && keyed.size() > few)
-      return sort(keyed, depth);
+    if (all_go_on && keyed.size() > few) {
+      runs_.push_back(run);
+      return;
+    }
     std::sort(keyed.begin(), keyed.end(), [&](const Keyed& a, const Keyed& b) {
       steps_.take();
       return name(a) < name(b);
     });
   }
 
+  std::string_view name(const Keyed& one) const { return names_[static_cast<std::size_t>(one.id)]; }
+
   const std::vector<std::string_view>& names_;
   Steps steps_;
+  std::vector<Run> runs_;  // that are still to be sorted
 };
 
 // Names in buckets, each before the next, that several threads sort (sample sort): the keys of some
@@ -234,9 +254,8 @@ std::vector<Id> NameTable::sorted(Id count, int threads, Progress& progress) con
   Steps steps(progress);
   const std::size_t most_buckets = threads > 1 ? 16 * static_cast<std::size_t>(threads) : 1;
   Buckets buckets(keyed, most_buckets, steps);
-  parallel(threads, buckets.count(), progress, [&](int, std::size_t bucket) {
-    NameSorter(all, progress).sort_by_keys(buckets.of(bucket), 0);
-  });
+  parallel(threads, buckets.count(), progress,
+           [&](int, std::size_t bucket) { NameSorter(all, progress).sort(buckets.of(bucket)); });
 
   std::vector<Id> ids;
   ids.reserve(keyed.size());

@@ -196,11 +196,9 @@ def several(number: int, noun: str) -> str:
     return f"{number:,} {plural}"
 
 
-def shortened(text: str) -> str:
+def shortened(text: str, most: int = MAX_QUOTED_LENGTH) -> str:
     """`text`, or its beginning and an ellipsis."""
-    if len(text) <= MAX_QUOTED_LENGTH:
-        return text
-    return text[:MAX_QUOTED_LENGTH] + "…"
+    return text if len(text) <= most else text[:most] + "…"
 
 
 def optional_module(name: str, needs: str, extra: str) -> Any:  # noqa: ANN401

@@ -27,7 +27,9 @@ class Edges:
 class Graph:
     """All relations, each with its inverse after it."""
 
-    def __init__(self, entities: int, relations: list[Edges]) -> None: ...
+    def __init__(
+        self, entities: int, relations: list[Edges], earlier: Graph | None = None
+    ) -> None: ...
     @property
     def entities(self) -> int: ...
     def index_bytes(self) -> int: ...
@@ -115,9 +117,6 @@ def profiles(graph: Graph, entities: Ids) -> tuple[Counts, Ids]: ...
 def gather_edges(graph: Graph, threads: int) -> None: ...
 def degrees(graph: Graph, threads: int) -> Counts: ...
 def walks_one_step_longer(graph: Graph, walks: Counts, threads: int) -> Counts: ...
-def walks_one_step_longer_from(
-    graph: Graph, entities: Ids, walks: Counts, threads: int
-) -> Counts: ...
 def relation_hits(
     graph: Graph,
     relation: int,
@@ -148,8 +147,14 @@ def cycles(
     progress: Counts,
 ) -> tuple[Ids, Counts, Counts, Counts]: ...
 def cycles_through(
-    graph: Graph, head: int, relation: int, tail: int, max_length: int, longest: int
-) -> tuple[Ids, Counts, Counts, Ids, int]: ...
+    graph: Graph,
+    head: int,
+    relation: int,
+    tail: int,
+    max_length: int,
+    longest: int,
+    most_halves: int,
+) -> tuple[Ids, Counts, Counts, Ids, int, int]: ...
 def walks(
     graph: Graph,
     question_clusters: Ids,
@@ -180,34 +185,8 @@ def reach(
     max_length: int,
     threads: int,
     progress: Counts,
+    method: int = 0,
 ) -> _Reach: ...
-def reach_together(
-    graph: Graph,
-    entities: Ids,
-    relations: Ids,
-    types: Counts,
-    max_length: int,
-    threads: int,
-    progress: Counts,
-) -> _Reach: ...
-def reach_by_hub(
-    graph: Graph,
-    entities: Ids,
-    relation: int,
-    types: Counts,
-    max_length: int,
-    threads: int,
-    progress: Counts,
-) -> _Reach: ...
-def reach_both_ways(
-    graph: Graph,
-    relations: Ids,
-    types: Counts,
-    method: int,
-    max_length: int,
-    threads: int,
-    progress: Counts,
-) -> tuple[_Reach, _Reach]: ...
 def cost_together(
     graph: Graph, relation: int, types: Counts, max_length: int
 ) -> int: ...

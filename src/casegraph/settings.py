@@ -21,13 +21,6 @@ Weight = Literal["right", "prior", "frequency"]
 LARGEST_ID = 2**31 - 1  # ids are signed 32-bit integers
 LARGEST_COUNT = 2**63 - 1  # counts are signed 64-bit integers
 
-# Defaults of earlier versions; in a file, they stand for today's defaults.
-EARLIER_DEFAULTS = {"discount": 0.05}
-# Besides, those of early versions, which had no `kinds`.
-EARLY_DEFAULTS = {"budget": 20_000_000, "counting": 4_000_000_000}
-# Of earlier versions, and no longer usable: their tuning chose among settings that are gone.
-EARLIER_SETTINGS = ("kinds", "answers_discount", "across", "tuning")
-UNSET = object()
 
 PUBLISHED_WALKS = 1000  # random walks from each entity in the authors' published code
 
@@ -344,28 +337,6 @@ class Settings:
             longest=self.max_length,
             linked=self.linked,
         )
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> Settings:
-        """The settings from a dictionary of `as_dict`, perhaps of an earlier version.
-
-        Settings that had the default of that version get today's default. Those that are no more
-        are dropped, and so is a tuning that chose among them.
-        """
-        if "ridge" in values:
-            tuning = values.get("tuning")
-            if tuning is not None and "belief" not in tuning:
-                values = values | {"tuning": None}
-            return cls(**values)
-        defaults = dict(EARLIER_DEFAULTS)
-        if "kinds" not in values:
-            defaults |= EARLY_DEFAULTS
-        chosen = {}
-        for name, value in values.items():
-            is_default = defaults.get(name, UNSET) == value
-            if name not in EARLIER_SETTINGS and not is_default:
-                chosen[name] = value
-        return cls(**chosen)
 
     def __repr__(self) -> str:
         """Only the settings that differ from the default."""

@@ -19,10 +19,8 @@ import numpy as np
 
 from casegraph import kernels
 from casegraph.graph.arrays import Ids, ids
-from casegraph.graph.change import Change
 from casegraph.graph.descriptions import NO_DESCRIPTIONS, Description, Descriptions
 from casegraph.graph.digest import digest
-from casegraph.graph.directions import forward
 from casegraph.similarity.clusters.assignment import Clusters, depends_on_history
 from casegraph.similarity.profiles import NONE, Profiles
 from casegraph.statistics.backlog import MAX_CHANGED_FACTS
@@ -33,6 +31,7 @@ from casegraph.statistics.statistics import PathStatistics
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable
 
+    from casegraph.graph.change import Change
     from casegraph.graph.graph import Graph
     from casegraph.settings import Settings
 
@@ -79,7 +78,7 @@ class Step(NamedTuple):
 
     state   the state after it
     change  the facts that were added and retracted
-    graph   the graph after it, with the ids used in `change`; the state may have dropped names
+    graph   the graph after it, with the ids used in `change`; the state may have been compacted
     update  the change in numbers
     described  the descriptions that changed
     """
@@ -269,6 +268,23 @@ class State:
         same.descriptions = self.descriptions
         return same
 
+    @property
+    def has_many_unused_names(self) -> bool:
+        """Whether names without facts outnumber the others."""
+        graph = self.graph
+        return (
+            len(graph.entities) > 2 * self.living + MAX_UNUSED_NAMES
+            or len(graph.relations)
+            > 2 * len(graph.relations_in_use()) + MAX_UNUSED_NAMES
+        )
+
+    def compacted(self) -> State:
+        """The same state without the names that no fact uses; nothing is counted yet."""
+        clusters = self.clusters if depends_on_history(self.settings) else None
+        same = _compacted(self.graph, clusters, self.settings, self.sequence)
+        same.descriptions = self.descriptions
+        return same
+
     def numbered(self, sequence: int) -> State:
         """The same state under another number."""
         return self.described(self.descriptions, sequence)
@@ -371,10 +387,8 @@ class State:
 
         if sequence is None:
             sequence = self.sequence + 1
-        if _has_many_unused_names(graph, profiles) or not has_room_for_relations:
-            later = _with_used_names(
-                graph, profiles(), clusters, statistics, self.settings, sequence
-            )
+        if not has_room_for_relations:
+            later = _compacted(graph, clusters, self.settings, sequence)
         else:
             if statistics is None:
                 statistics = PathStatistics(graph, lazy_clusters.of_each, self.settings)
@@ -407,42 +421,18 @@ def _derived(
     return value  # type: ignore[return-value]
 
 
-def _has_many_unused_names(graph: Graph, profiles: LazyProfiles) -> bool:
-    """Whether names without facts outnumber the others."""
-    used_entities = profiles.used_entities()
-    used_relations = 0
-    for relation in range(len(graph.relations)):
-        used_relations += len(graph.edges(forward(relation)).heads) > 0
-    return (
-        len(graph.entities) > 2 * used_entities + MAX_UNUSED_NAMES
-        or len(graph.relations) > 2 * used_relations + MAX_UNUSED_NAMES
-    )
-
-
-def _with_used_names(
-    graph: Graph,
-    profiles: Profiles,
-    clusters: Clusters | None,
-    statistics: PathStatistics | None,
-    settings: Settings,
-    sequence: int,
+def _compacted(
+    graph: Graph, clusters: Clusters | None, settings: Settings, sequence: int
 ) -> State:
-    """The state of a graph without unused names; ids change.
+    """The state of a graph without the names that no fact uses; nothing is counted yet.
 
-    Names in changes that the counts do not reflect yet are kept.
+    clusters  of the graph, if they depend on history
     """
-    pending = Change() if statistics is None else statistics.changed_facts()
-    new_graph, new_ids = graph.without_unused_names(pending)
-    new_profiles = profiles.renumbered(new_ids)
-    new_clusters = (
-        None if clusters is None else clusters.renumbered(new_ids, new_profiles)
+    compacted = graph.compacted()
+    if clusters is None:
+        return State.of(compacted, settings, sequence=sequence)
+    profiles = Profiles.of_graph(compacted)
+    clusters = clusters.in_compacted(graph, compacted, profiles)
+    return State.of(
+        compacted, settings, profiles=profiles, clusters=clusters, sequence=sequence
     )
-    lazy_profiles = LazyProfiles(new_graph, new_profiles)
-    lazy_clusters = LazyClusters(new_graph, lazy_profiles, settings, new_clusters)
-    if statistics is None:
-        new_statistics = PathStatistics(new_graph, lazy_clusters.of_each, settings)
-    else:
-        new_statistics = statistics.renumbered(
-            new_graph, new_ids, lazy_clusters.of_each
-        )
-    return State(new_statistics, lazy_profiles, lazy_clusters, sequence)

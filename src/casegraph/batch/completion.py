@@ -53,7 +53,6 @@ from casegraph.casebase import CaseBase
 from casegraph.errors import InvalidArgument, UnknownName
 from casegraph.execution.executor import HERE, Executor
 from casegraph.graph.arrays import Counts, Ids
-from casegraph.graph.digest import relations_in_use
 from casegraph.graph.directions import (
     directions_of,
     forward,
@@ -265,7 +264,7 @@ def chosen_directions(
     heads  whether each is followed by its inverse, to ask for heads too
     """
     _check_known("relation", relations, graph.relations)
-    chosen = relations_in_use(graph).tolist()
+    chosen = graph.relations_in_use().tolist()
     if relations:
         chosen = [
             relation for relation in chosen if graph.relations[relation] in relations

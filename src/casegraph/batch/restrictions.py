@@ -22,8 +22,8 @@ from casegraph.errors import (
 )
 from casegraph.formats.delimited import rows_of
 from casegraph.formats.reading import Reading
-from casegraph.formats.records import TAB
 from casegraph.formats.registry import format_of, read_facts
+from casegraph.formats.table_rows import TAB
 from casegraph.graph.arrays import Counts, Flags, Ids, ids
 
 if TYPE_CHECKING:

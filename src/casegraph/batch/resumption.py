@@ -11,8 +11,8 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Self
 
+from casegraph.disk import flush, write_all, writing_named
 from casegraph.errors import IncompatibleFile
-from casegraph.storage.disk import flush, write_all, writing_named
 
 ENDING = ".progress"
 

@@ -25,7 +25,7 @@ from typing import Any
 import click
 
 from casegraph.errors import UnreadableFile, close_names, quoted
-from casegraph.storage.disk import user_folder
+from casegraph.folders import configuration_folder
 
 IN_FOLDER = "casegraph.toml"
 OF_USER = "config.toml"
@@ -52,12 +52,7 @@ def configured(group: click.Group, chosen: str | None) -> dict[str, Any]:
 
 def user_file() -> Path:
     """The user's configuration file, by the convention of each system."""
-    configurations = user_folder(
-        windows=("APPDATA", "AppData/Roaming"),
-        mac="Library/Application Support",
-        other=("XDG_CONFIG_HOME", ".config"),
-    )
-    return configurations / "casegraph" / OF_USER
+    return configuration_folder() / OF_USER
 
 
 def _read(file: Path) -> dict[str, Any]:

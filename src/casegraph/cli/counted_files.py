@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from casegraph import __version__
 from casegraph.casebase import CaseBase
 from casegraph.errors import CasegraphError
-from casegraph.evaluation.catalogue import cache_folder
+from casegraph.folders import cache_folder
 from casegraph.formats.registry import names_file
 from casegraph.settings import Settings
 
@@ -83,7 +83,7 @@ def keep(cases: CaseBase, path: Path | None) -> None:
 def _folder() -> Path | None:
     chosen = os.environ.get(VARIABLE)
     if chosen is None:
-        return cache_folder().with_name("counted")
+        return cache_folder() / "counted"
     return Path(chosen) if chosen else None
 
 

@@ -16,7 +16,7 @@ from casegraph.cli.output import note
 from casegraph.cli.progress import counted, progress
 from casegraph.errors import CasegraphError, InvalidArgument, UnknownName
 from casegraph.evaluation.datasets import ENDINGS, Benchmark
-from casegraph.formats.names import read_names
+from casegraph.formats.name_files import read_names
 from casegraph.formats.registry import read_facts
 from casegraph.settings import PAPER, Settings
 from casegraph.storage.store.restoring import is_store

@@ -144,8 +144,8 @@ def _format_of_file(file: Path, form: Format) -> str:
 
 def write_result(result: Result, file: Path, form: str) -> None:
     """Write a result to a file, completely or not at all."""
+    from casegraph.disk import atomic_write
     from casegraph.formats.tables import write_table
-    from casegraph.storage.disk import atomic_write
 
     if form == "json":
         text = "\n".join(_json(result)) + "\n"

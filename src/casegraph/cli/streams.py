@@ -16,8 +16,8 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from casegraph.formats.delimited import rows_of
-from casegraph.formats.records import TAB
 from casegraph.formats.sources import name_of
+from casegraph.formats.table_rows import TAB
 from casegraph.graph.facts import Fact, problem_of
 
 if TYPE_CHECKING:

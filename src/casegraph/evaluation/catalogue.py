@@ -9,20 +9,17 @@ A data set is looked for in this order, and the first folder found is used:
 
 1. the name as a path
 2. the folder that the environment variable CASEGRAPH_DATA names
-3. shared/data beside the checkout of casegraph, if it runs from a checkout
-4. the cache, to which `evaluation.downloads` downloads
+3. the cache, to which `evaluation.downloads` downloads
 """
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from casegraph.errors import NotABenchmark, UnknownName
-from casegraph.storage.disk import user_folder
+from casegraph.folders import DATA_VARIABLE, data_folders
 
-DATA_VARIABLE = "CASEGRAPH_DATA"
 _HERE = Path(__file__).parent
 _DATASETS = _HERE / "datasets.tsv"
 _FILES = _HERE / "dataset_files.tsv"
@@ -118,42 +115,6 @@ def find(name: str) -> Path | None:
         if candidate.is_dir():
             return candidate
     return None
-
-
-def data_folders() -> list[Path]:
-    """The folders that hold data sets, in the order in which they are searched."""
-    folders = [_chosen_folder(), _folder_beside_checkout(), cache_folder()]
-    return [folder for folder in folders if folder is not None]
-
-
-def download_folder() -> Path:
-    """Where downloads go: the folder that CASEGRAPH_DATA names, else the cache."""
-    return _chosen_folder() or cache_folder()
-
-
-def cache_folder() -> Path:
-    """The cache folder, by the convention of each system."""
-    caches = user_folder(
-        windows=("LOCALAPPDATA", "AppData/Local"),
-        mac="Library/Caches",
-        other=("XDG_CACHE_HOME", ".cache"),
-    )
-    return caches / "casegraph" / "data"
-
-
-def _chosen_folder() -> Path | None:
-    chosen = os.environ.get(DATA_VARIABLE)
-    return Path(chosen) if chosen else None
-
-
-def _folder_beside_checkout() -> Path | None:
-    """shared/data beside the checkout; None if this package is not part of a checkout."""
-    package = _HERE.parent
-    checkout = package.parents[1]
-    is_checkout = (
-        package.parent.name == "src" and (checkout / "pyproject.toml").is_file()
-    )
-    return checkout.parent / "shared" / "data" if is_checkout else None
 
 
 def _rows(table: Path) -> Iterator[list[str]]:

@@ -22,10 +22,10 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
+from casegraph.disk import create_file, flush, flush_folder, writing_named
 from casegraph.errors import CasegraphError, IncompatibleFile, UnreadableFile
 from casegraph.evaluation.catalogue import Dataset, RemoteFile
 from casegraph.running import Show, quiet
-from casegraph.storage.disk import create_file, flush, flush_folder, writing_named
 
 TIMEOUT = 30  # seconds without a byte
 CHUNK = 1 << 16  # bytes per read

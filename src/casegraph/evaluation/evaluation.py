@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from itertools import count
 from os import PathLike
 from pathlib import Path
 from time import perf_counter
@@ -35,7 +34,7 @@ from casegraph.evaluation.splitting import SHARE, hold_out
 from casegraph.execution.executor import HERE, Executor
 from casegraph.formats.registry import read_facts
 from casegraph.frames import Tabular
-from casegraph.graph.arrays import Flags, Ids, ids, rows_with
+from casegraph.graph.arrays import Flags, Ids, rows_with
 from casegraph.graph.change import NO_ROWS
 from casegraph.graph.directions import backward, forward, is_inverse, relation_of
 from casegraph.graph.facts import Fact
@@ -98,8 +97,8 @@ def evaluate(  # noqa: PLR0913
         questions = questions_of(files, split, sides, limit, relations)
         known = directed(files.known, sides)
     with _phase(phases, "build"):
-        case_base = CaseBase(settings or Settings())
-        case_base.update(add=files.facts(source))
+        state = State.of(files.graph(source), settings or Settings())
+        case_base = CaseBase.of_state(state)
     if tune:
         with _phase(phases, "tune"):
             to_tune_on = benchmark.validation if held_out else None
@@ -119,8 +118,6 @@ def evaluate(  # noqa: PLR0913
         ranks = ranked(state, tasks, executor, show)
 
     relations_in_graph = ids_of_relations(state, questions)
-    rows = questions.rows.copy()
-    rows[:, 1:] = ids_of_entities(state, questions.entities)[rows[:, 1:]]
     return Evaluation(
         benchmark=benchmark.name,
         split=split,
@@ -131,7 +128,7 @@ def evaluate(  # noqa: PLR0913
         questions=questions,
         ranks=ranks,
         phases=phases,
-        known=known_before(state.graph, rows, relations_in_graph),
+        known=known_before(state.graph, questions.rows, relations_in_graph),
     )
 
 
@@ -328,6 +325,12 @@ class Files:
         """The facts of all files, as rows."""
         return distinct(np.concatenate(list(self.rows.values())))
 
+    def graph(self, name: str | Path) -> Graph:
+        """The graph of a file, with the names of all files: their indices are its ids."""
+        relation, head, tail = self.rows[name].T
+        rows = np.stack([head, forward(relation), tail], axis=1)
+        return Graph.of_rows(Names(self.entities), Names(self.relations), rows)
+
     def facts(self, name: str | Path) -> Iterator[Fact]:
         """The facts of a file by name, sorted."""
         for relation, head, tail in self.rows[name].tolist():
@@ -503,11 +506,14 @@ def _sorted_by_name(rows: Ids, entities: Names, relations: Names) -> Ids:
 
 
 def ids_of_relations(state: State, questions: Questions) -> dict[int, int | None]:
-    """For each direction asked about, its id in the graph; None if the graph does not have it."""
+    """For each direction asked about, its id in the graph; None if it has no facts there."""
+    graph = state.graph
+    by_name = {
+        graph.relations[place]: place for place in graph.relations_in_use().tolist()
+    }
     found: dict[int, int | None] = {}
     for direction in np.unique(questions.rows[:, 0]).tolist():
-        name = questions.relations[relation_of(direction)]
-        relation = state.graph.relations.find(name)
+        relation = by_name.get(questions.relations[relation_of(direction)])
         if relation is None:
             found[direction] = None
         else:
@@ -519,12 +525,10 @@ def ids_of_relations(state: State, questions: Questions) -> dict[int, int | None
 
 def ids_of_entities(state: State, names: list[str]) -> Ids:
     """The id of each name in the graph; unseen names get ids after those of the graph."""
-    beyond = count(len(state.graph.entities))
-    found = []
-    for name in names:
-        entity = state.graph.entities.find(name)
-        found.append(next(beyond) if entity is None else entity)
-    return ids(found)
+    found = state.graph.entities.find_all(names)
+    unseen = np.flatnonzero(found < 0)
+    found[unseen] = len(state.graph.entities) + np.arange(len(unseen))
+    return found
 
 
 def rows_of_relation(rows: Ids, direction: int) -> Ids:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from casegraph.disk import atomic_write
 from casegraph.errors import CasegraphError
 from casegraph.execution.shards import Part, Shard
 from casegraph.graph.arrays import Ids
@@ -25,7 +26,6 @@ from casegraph.storage.count_columns import (
     check_types_and_counts,
     is_extent,
 )
-from casegraph.storage.disk import atomic_write
 
 FORMAT = 3
 PATH_LENGTHS = range(1, 6)

@@ -29,7 +29,6 @@ import numpy as np
 from casegraph.answering.state import State
 from casegraph.errors import CasegraphError, InvalidArgument
 from casegraph.graph.arrays import Counts, Ids, ids, joined, rows_with
-from casegraph.graph.digest import relations_in_use
 from casegraph.graph.directions import directions_of
 from casegraph.graph.graph import Graph
 from casegraph.running import Show, quiet
@@ -277,7 +276,7 @@ def _part(
     own = rows.renumbered(place, max_length)
     ways = own.columns.pop(WAYS, own.types[:0])
     counted_in_use = np.intersect1d(ids(counted), by_name)
-    in_use = relations_in_use(graph).tolist()
+    in_use = graph.relations_in_use().tolist()
     return Part(
         shard=shard,
         digest=state.digest,
@@ -294,7 +293,7 @@ def _part(
 
 def _directions_by_name(graph: Graph) -> Ids:
     """Both directions of every relation that has facts, relations in the order of their names."""
-    in_use = relations_in_use(graph).tolist()
+    in_use = graph.relations_in_use().tolist()
     return ids(directions_of(in_use))
 
 

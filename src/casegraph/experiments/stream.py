@@ -2,11 +2,11 @@
 The paper's stream (§3.4): a graph that grows batch by batch, and how well it answers after each.
 
 The seed graph is added to a case base, then each batch, and questions are asked after each
-(`experiments.asking`). It is compared with an *oracle*, which clusters and counts everything from
-scratch: that shows how much time an update saves, and how much accuracy is lost by clusters that
-depend on history. If clusters do not, the oracle gives the same answers by construction, so only
-its seconds are of interest; `verify` checks this. All seconds are processor time, summed over
-threads: they are the same on a busy machine.
+(`experiments.stream_questions`). It is compared with an *oracle*, which clusters and counts
+everything from scratch: that shows how much time an update saves, and how much accuracy is lost by
+clusters that depend on history. If clusters do not, the oracle gives the same answers by
+construction, so only its seconds are of interest; `verify` checks this. All seconds are processor
+time, summed over threads: they are the same on a busy machine.
 
 The settings stay the same. They may be tuned once, on the seed graph, because a system in use does
 not know what its graph will become.
@@ -29,8 +29,14 @@ from casegraph.evaluation.datasets import Benchmark
 from casegraph.evaluation.evaluation import ranked, read_files, tasks_of
 from casegraph.execution.executor import HERE
 from casegraph.experiments.arrivals import SEED_GRAPH, Arrivals, Plan, arrivals
-from casegraph.experiments.asking import TEST, Asked, asked_after, digest_of, metrics_of
-from casegraph.experiments.records import Record, read_records
+from casegraph.experiments.journal import Record, read_records
+from casegraph.experiments.stream_questions import (
+    TEST,
+    Asked,
+    asked_after,
+    digest_of,
+    metrics_of,
+)
 from casegraph.experiments.verification import differences, rebuilt
 from casegraph.graph.arrays import Counts
 from casegraph.graph.facts import Fact
@@ -54,7 +60,7 @@ MEMBERS_SHOWN = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class StreamOptions:
     """What to do with a stream.
 
     settings  the settings of the case base
@@ -80,7 +86,7 @@ class Wanted:
 
 
 def stream(
-    benchmark: Benchmark, wanted: Wanted, folder: Path, show: Show = quiet
+    benchmark: Benchmark, wanted: StreamOptions, folder: Path, show: Show = quiet
 ) -> list[Record]:
     """Let a benchmark arrive; a record for each batch is written to a file in `folder`.
 
@@ -116,7 +122,7 @@ class _Growing:
     """A case base to which one batch after the other is added."""
 
     def __init__(
-        self, arriving: Arrivals, source: str, wanted: Wanted, show: Show
+        self, arriving: Arrivals, source: str, wanted: StreamOptions, show: Show
     ) -> None:
         self._arriving = arriving
         self._source = source

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from casegraph.errors import UnreadableFile, optional_module, quoted, shortened
 from casegraph.formats.columns import (
-    Edges,
+    FactColumns,
     Table,
     chosen_edges,
     fact_or_description,
@@ -110,7 +110,7 @@ def columns_in(names: Sequence[str], reading: Reading, options: Options) -> Tabl
             "or name them with --columns (columns=)"
         )
         reading.stop(0, f"found the columns {found}; {advice}")
-    return Table(3, Edges(0, 1, 2))
+    return Table(3, FactColumns(0, 1, 2))
 
 
 def write_parquet(facts: Iterable[tuple[str, str, str]], file: Any, name: str) -> int:  # noqa: ANN401
@@ -181,7 +181,7 @@ def _facts_of(
         place_in_batch = {name: place for place, name in enumerate(batch.schema.names)}
         texts: dict[str, list[Any]] = {}
         for name in names_read:
-            texts[name] = batch.column(place_in_batch[name]).to_pylist()
+            texts[name] = _values(batch.column(place_in_batch[name]))
         if table.has_plain_facts and all(map(_are_names, texts.values())):
             yield _plain(table, names, texts)
             row_number += batch.num_rows
@@ -190,6 +190,21 @@ def _facts_of(
             row_number += 1
             values = [texts[name][place] if name in texts else "" for name in names]
             yield from _checked(table, values, row_number, reading)
+
+
+def _values(column: Any) -> list[Any]:  # noqa: ANN401
+    """The values of a column; text that is not UTF-8 as bytes."""
+    try:
+        return column.to_pylist()  # type: ignore[no-any-return]
+    except UnicodeDecodeError:
+        return [_value(cell) for cell in column]
+
+
+def _value(cell: Any) -> Any:  # noqa: ANN401
+    try:
+        return cell.as_py()
+    except UnicodeDecodeError:
+        return cell.as_buffer().to_pybytes()
 
 
 def _plain(

@@ -85,7 +85,7 @@ _SIGNS = " \t\"'#?@"
 _GAPS = re.compile(r"[\s.-]+")
 
 
-class Edges(NamedTuple):
+class FactColumns(NamedTuple):
     """The places of head, relation and tail among the columns, and the id spaces of the ends.
 
     Neo4j may number the nodes of each kind separately. Then an id is unique only together with its
@@ -121,7 +121,7 @@ class Table(NamedTuple):
     """The meaning of the columns of a table, and their number."""
 
     width: int
-    edges: Edges | None = None
+    edges: FactColumns | None = None
     nodes: Nodes | None = None
 
     @property
@@ -152,7 +152,9 @@ def table_of(header: Sequence[str]) -> Table | None:
     return Table(len(header), edges, nodes)
 
 
-def chosen_edges(columns: Sequence[str], names: Sequence[str]) -> tuple[Edges, bool]:
+def chosen_edges(
+    columns: Sequence[str], names: Sequence[str]
+) -> tuple[FactColumns, bool]:
     """The columns that were chosen as head, relation and tail, and whether by their numbers.
 
     columns  the names of three columns, or their numbers from 1; `=treats` in the place of the
@@ -184,8 +186,10 @@ def chosen_edges(columns: Sequence[str], names: Sequence[str]) -> tuple[Edges, b
     else:
         places = [place for place in place_of.values() if place is not None]
     if constant:
-        return Edges(places[0], places[0], places[1], constant=constant), by_number
-    return Edges(places[0], places[1], places[2]), by_number
+        return FactColumns(
+            places[0], places[0], places[1], constant=constant
+        ), by_number
+    return FactColumns(places[0], places[1], places[2]), by_number
 
 
 def _place(name: str, names: Sequence[str]) -> int | None:
@@ -299,11 +303,13 @@ def _check(part: str, name: str) -> None:
         raise ValueError(f"the {part} {problem}")
 
 
-def _edges(header: Sequence[str]) -> Edges | None:
+def _edges(header: Sequence[str]) -> FactColumns | None:
     names = [plain(name) for name in header]
     for head, relation, tail in _LETTERS:
         if sorted(names) == sorted([head, relation, tail]):
-            return Edges(names.index(head), names.index(relation), names.index(tail))
+            return FactColumns(
+                names.index(head), names.index(relation), names.index(tail)
+            )
 
     for suffix in _SUFFIXES:
         relation_place = _relation(names, suffix)
@@ -313,7 +319,7 @@ def _edges(header: Sequence[str]) -> Edges | None:
             head = head_word + suffix
             tail = tail_word + suffix
             if names.count(head) == 1 and names.count(tail) == 1:
-                return Edges(names.index(head), relation_place, names.index(tail))
+                return FactColumns(names.index(head), relation_place, names.index(tail))
     return None
 
 
@@ -344,14 +350,14 @@ def _first_place(names: Sequence[str], words: Sequence[str]) -> int | None:
     return None
 
 
-def _neo4j_edges(header: Sequence[str]) -> Edges | None:
+def _neo4j_edges(header: Sequence[str]) -> FactColumns | None:
     roles = _neo4j_roles(header)
     if not {"START_ID", "TYPE", "END_ID"} <= set(roles):
         return None
     head, head_space = roles["START_ID"]
     tail, tail_space = roles["END_ID"]
     relation, _ = roles["TYPE"]
-    return Edges(head, relation, tail, head_space, tail_space)
+    return FactColumns(head, relation, tail, head_space, tail_space)
 
 
 def _neo4j_nodes(header: Sequence[str]) -> Nodes | None:
@@ -383,10 +389,12 @@ def _neo4j_properties(header: Sequence[str]) -> list[str]:
     return names
 
 
-def _apoc_edges(header: Sequence[str]) -> Edges | None:
+def _apoc_edges(header: Sequence[str]) -> FactColumns | None:
     if not {"_start", "_type", "_end"} <= set(header):
         return None
-    return Edges(header.index("_start"), header.index("_type"), header.index("_end"))
+    return FactColumns(
+        header.index("_start"), header.index("_type"), header.index("_end")
+    )
 
 
 def _apoc_nodes(header: Sequence[str]) -> Nodes | None:

@@ -3,7 +3,7 @@ Tables as text: tab-separated and comma-separated values, with or without a head
 
 A line of TSV, or a record of CSV, goes through two stages after those of `formats.sources`:
 
-    records  the fields of a line of TSV, or of a record of CSV     `formats.records`
+    records  the fields of a line of TSV, or of a record of CSV     `formats.table_rows`
     facts    three names, chosen by the header if there is one      `formats.layout`
 
 Most blocks contain only well-formed lines. They are passed on unchanged (`graph.batches`): a graph
@@ -22,13 +22,19 @@ from casegraph.errors import MalformedFact, quoted
 from casegraph.formats.layout import Layout, plain_facts
 from casegraph.formats.opening import Opening, header_beside, separator_of
 from casegraph.formats.reading import Batches, Options, Reading
-from casegraph.formats.records import SEPARATORS, TAB, LinesOfCsv, Record, records_of
 from casegraph.formats.sources import (
     BYTE_ORDER_MARK,
     Place,
     blocks_of,
     lines_of,
     pieces_of,
+)
+from casegraph.formats.table_rows import (
+    SEPARATORS,
+    TAB,
+    LinesOfCsv,
+    TableRow,
+    records_of,
 )
 from casegraph.graph.batches import Block
 
@@ -70,7 +76,7 @@ def tsv_lines(facts: Iterable[tuple[str, str, str]], name: str) -> Iterator[byte
 
 def rows_of(
     source: Place, reading: Reading, separator: str | None, encoding: str | None = None
-) -> Iterator[Record]:
+) -> Iterator[TableRow]:
     """The rows of a table, whatever they hold, without those that are empty or refused.
 
     separator  what is between the fields; None to detect it from the first rows

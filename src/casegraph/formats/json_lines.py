@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from casegraph.errors import shortened
 from casegraph.formats.columns import (
     NAME_KEYS,
-    Edges,
+    FactColumns,
     Nodes,
     Table,
     chosen_edges,
@@ -32,7 +32,7 @@ from casegraph.graph.descriptions import Description
 from casegraph.graph.facts import Fact
 
 DOCUMENT = "a document as a whole becomes lines by: jq -c '.nodes[], .edges[]'"
-_APOC_EDGES = Table(3, Edges(0, 1, 2))
+_APOC_EDGES = Table(3, FactColumns(0, 1, 2))
 _APOC_NODES = Table(3, nodes=Nodes(0, 1, 2))
 
 

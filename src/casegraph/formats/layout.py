@@ -10,7 +10,7 @@ from functools import partial
 
 from casegraph.errors import quoted
 from casegraph.formats.columns import (
-    Edges,
+    FactColumns,
     Table,
     chosen_edges,
     fact_or_description,
@@ -20,13 +20,13 @@ from casegraph.formats.columns import (
 )
 from casegraph.formats.opening import ROWS_AHEAD, Header, Opening
 from casegraph.formats.reading import Options, Reading
-from casegraph.formats.records import SEPARATORS, TAB, Record, records_of
 from casegraph.formats.sources import MAX_RECORD_BYTES, lines_of
+from casegraph.formats.table_rows import SEPARATORS, TAB, TableRow, records_of
 from casegraph.graph.batches import Block, LineSource, Shape
 from casegraph.graph.descriptions import Description
 from casegraph.graph.facts import Fact
 
-HEADLESS = Table(3, Edges(0, 1, 2))
+HEADLESS = Table(3, FactColumns(0, 1, 2))
 ROWS_SHOWN = 2  # in a message, after the first row
 CHOOSE = (
     "say which to read with --columns (columns= in Python), by name or number, such as "
@@ -112,7 +112,7 @@ class Layout(LineSource):
         self._is_known = True
         self._take(header.table, header.names)
 
-    def fact(self, record: Record) -> Fact | None:
+    def fact(self, record: TableRow) -> Fact | None:
         """The fact of a record; None for an empty record, a header and a description.
 
         Raises `NotAFact` for every other record.
@@ -144,7 +144,7 @@ class Layout(LineSource):
             return None
         return found
 
-    def _read_header(self, record: Record) -> bool:
+    def _read_header(self, record: TableRow) -> bool:
         """Learn the layout from the first record; returns whether that is a header."""
         fields = record.fields
         if self._columns is not None:
@@ -166,7 +166,7 @@ class Layout(LineSource):
             )
         return False
 
-    def _read_columns(self, record: Record, columns: Sequence[str]) -> bool:
+    def _read_columns(self, record: TableRow, columns: Sequence[str]) -> bool:
         """Learn the layout from given names or numbers of columns; returns whether it is a header.
 
         record  the first record

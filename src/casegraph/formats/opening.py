@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from casegraph.formats.columns import Table, chosen_edges, table_of
 from casegraph.formats.reading import Options
-from casegraph.formats.records import SEPARATORS, Record, first_record, records_of
 from casegraph.formats.sources import MAX_RECORD_BYTES, Place, lines_of
+from casegraph.formats.table_rows import SEPARATORS, TableRow, first_record, records_of
 
 ROWS_AHEAD = 20  # this many rows are looked at if the first might be a header
 _EXCEL_SEPARATOR = re.compile(rb'"?sep=([,;\t|])"?\r?\n?')
@@ -64,7 +64,7 @@ class Opening(Iterator[bytes]):
             self._ahead.append(block)
             yield block
 
-    def first_records(self, most: int, separator: str) -> list[Record]:
+    def first_records(self, most: int, separator: str) -> list[TableRow]:
         """The records of the first lines, without those that are empty."""
         records = records_of(iter(self.first_lines(most)), 1, separator)
         return [record for record in records if not record.is_empty]

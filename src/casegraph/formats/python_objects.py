@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from casegraph.errors import MalformedFact, quoted, shortened
-from casegraph.formats.columns import Edges, looks_like_header, table_of
+from casegraph.formats.columns import FactColumns, looks_like_header, table_of
 from casegraph.formats.reading import Facts, Options, Reading
 from casegraph.graph.batches import parts_of
 from casegraph.graph.facts import Fact
@@ -138,7 +138,7 @@ def _rows_of_frame(frame: Any) -> Batches:  # noqa: ANN401
     table = table_of(names)
     edges = table.edges if table is not None else None
     if edges is None and len(names) == 3 and not looks_like_header(names):
-        edges = Edges(0, 1, 2)
+        edges = FactColumns(0, 1, 2)
     if edges is None:
         found = quoted(", ".join(names))
         problem = (

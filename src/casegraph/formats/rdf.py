@@ -21,14 +21,14 @@ from io import BufferedReader
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
-from casegraph.errors import MalformedFact, optional_module, quoted
-from casegraph.formats.sources import (
-    PIECE_BYTES,
-    PieceReader,
-    Place,
-    pieces_of,
-    whole_lines,
+from casegraph.errors import MalformedFact, optional_module, quoted, shortened
+from casegraph.formats.bounds import (
+    MAX_MEBIBYTES,
+    bounded_lines,
+    bounded_turtle,
+    bounded_xml,
 )
+from casegraph.formats.sources import PIECE_BYTES, PieceReader, Place, pieces_of
 from casegraph.graph.batches import Block, LineSource, Shape
 from casegraph.graph.descriptions import Description
 from casegraph.graph.facts import Fact, fits_utf8, problem_of
@@ -59,6 +59,12 @@ _FORMATS = {
     "trig": "TRIG",
     "rdfxml": "RDF_XML",
 }
+_BOUNDED = {
+    "nq": bounded_lines,
+    "ttl": bounded_turtle,
+    "trig": bounded_turtle,
+    "rdfxml": bounded_xml,
+}
 # Pyoxigraph's label of a blank node without one.
 _RANDOM_LABEL = re.compile(r"[0-9a-f]{30,32}")
 _BLANK = re.compile(r"_:[A-Za-z0-9_]+([A-Za-z0-9_.-]*[A-Za-z0-9_-])?")
@@ -88,18 +94,19 @@ def read_rdf(
     pieces = pieces_of(source, options.encoding)
     with closing(pieces):
         if format_name == "nt":
-            yield from _blocks_of_triples(pieces, terms)
+            yield from _blocks_of_triples(bounded_lines(pieces, reading.stop), terms)
         else:
-            stream = BufferedReader(PieceReader(pieces), PIECE_BYTES)
+            bounded = _BOUNDED[format_name](pieces, reading.stop)
+            stream = BufferedReader(PieceReader(bounded), PIECE_BYTES)
             yield from terms.facts(stream, format_name)
     reading.described += terms.descriptions()
 
 
-def _blocks_of_triples(pieces: Iterator[bytes], terms: _Terms) -> Batches:
+def _blocks_of_triples(blocks: Iterator[bytes], terms: _Terms) -> Batches:
     """Blocks of lines of N-Triples. Each line is a triple by itself, so it can be read alone."""
     lines = _TripleLines(terms)
     line_number = 1
-    for content in whole_lines(pieces):
+    for content in blocks:
         yield Block(content, lines, line_number)
         line_number += content.count(b"\n")
 
@@ -220,7 +227,10 @@ class _Terms:
             yield batch
             problem = _PLACE.sub("", error.msg or "it is no RDF of this kind")
             line = first_line - 1 + (error.lineno or 1)
-            raise MalformedFact(self._reading.source, line, problem) from None
+            self._reading.stop(line, shortened(" ".join(problem.split()), 300))
+        except MemoryError:
+            yield batch
+            self._reading.stop(0, f"a term has more than {MAX_MEBIBYTES} MiB")
         yield batch
 
     def facts_of_all(self, content: bytes, format_name: str) -> list[Fact]:

@@ -144,7 +144,7 @@ def _with_names(
     batches: Batches, names: Place, reading: Reading, encoding: str | None
 ) -> Batches:
     """The same facts; after them, the descriptions in a file of names are available too."""
-    from casegraph.formats.names import read_names
+    from casegraph.formats.name_files import read_names
 
     try:
         yield from batches

@@ -64,18 +64,6 @@ def lines_of(block: bytes) -> Iterator[bytes]:
     return (found[0] for found in _LINES.finditer(block))
 
 
-def whole_lines(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Pieces joined and cut so that each block ends where a line ends, of any length."""
-    held: list[bytes] = []  # the beginning of a line whose end is not read yet
-    for piece in pieces:
-        end = piece.rfind(b"\n") + 1
-        if end:
-            yield b"".join([*held, piece[:end]])
-            held = []
-        held.append(piece[end:])
-    yield b"".join(held)
-
-
 def blocks_of(
     pieces: Iterator[bytes], write_refused: Callable[[bytes], None]
 ) -> Iterator[bytes]:

@@ -12,11 +12,11 @@ import json
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
+from casegraph.disk import atomic_write
 from casegraph.errors import InvalidArgument, UnreadableFile
 from casegraph.formats.arrow import pyarrow
 from casegraph.formats.registry import format_by_ending
 from casegraph.formats.sources import BYTE_ORDER_MARK
-from casegraph.storage.disk import atomic_write
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -20,6 +20,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, get_args
 
+from casegraph.disk import atomic_write
 from casegraph.errors import InvalidArgument, MalformedFact, UnreadableFile, quoted
 from casegraph.formats.arrow import write_parquet
 from casegraph.formats.delimited import tsv_lines
@@ -28,7 +29,6 @@ from casegraph.formats.rdf import n_triples
 from casegraph.formats.registry import ending_of, format_by_ending, names_file
 from casegraph.formats.sources import Place, name_of, opened
 from casegraph.graph.facts import fits_utf8, problem_of
-from casegraph.storage.disk import atomic_write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -54,15 +54,6 @@ class Change:
         pairs = np.stack([forward, inverse(forward)], axis=1)
         return pairs.ravel()
 
-    def renumbered(self, entities: Ids, relations: Ids) -> "Change":
-        """The same change with new ids of entities and directions, indexed by the old ids."""
-        return Change(
-            added=_renumbered(self.added, entities, relations),
-            retracted=_renumbered(self.retracted, entities, relations),
-            repeated=self.repeated,
-            absent=self.absent,
-        )
-
     def _rows(self) -> Ids:
         return _joined(self.added, self.retracted)
 
@@ -90,10 +81,3 @@ def _joined(rows: Ids, more_rows: Ids) -> Ids:
     if not len(more_rows):
         return rows
     return np.concatenate([rows, more_rows])
-
-
-def _renumbered(rows: Ids, entities: Ids, directions: Ids) -> Ids:
-    new_heads = entities[rows[:, 0]]
-    new_directions = directions[rows[:, 1]]
-    new_tails = entities[rows[:, 2]]
-    return np.stack([new_heads, new_directions, new_tails], axis=1)

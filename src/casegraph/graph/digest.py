@@ -10,7 +10,7 @@ from hashlib import sha256
 
 import numpy as np
 
-from casegraph.graph.arrays import Counts, Ids, ids
+from casegraph.graph.arrays import Counts, Ids
 from casegraph.graph.directions import forward
 from casegraph.graph.graph import Graph
 from casegraph.graph.names import Names
@@ -25,8 +25,8 @@ def digest(graph: Graph, settings: Settings) -> str:
     list sorted; for each relation in that order its number of facts and the facts, sorted. A fact
     is the number head * entities + tail, where entities are numbered in the order of their names.
     """
-    relations = relations_in_use(graph)
-    entities = _entities_in_use(graph)
+    relations = graph.relations_in_use()
+    entities = graph.entities_in_use()
     number_of_entity = np.zeros(len(graph.entities), dtype=np.int64)
     number_of_entity[entities] = np.arange(len(entities))
 
@@ -42,31 +42,6 @@ def digest(graph: Graph, settings: Settings) -> str:
         hashed.update(_encoded_numbers([len(facts)]))
         hashed.update(_encoded_numbers(facts))
     return hashed.hexdigest()
-
-
-def relations_in_use(graph: Graph) -> Ids:
-    """The relations that have facts, in the order of their names."""
-    used = []
-    for relation in range(len(graph.relations)):
-        edges = graph.edges(forward(relation))
-        if len(edges.heads):
-            used.append(relation)
-    return _in_name_order(graph.relations, ids(used))
-
-
-def _entities_in_use(graph: Graph) -> Ids:
-    """The entities that have facts, in the order of their names."""
-    is_used = np.zeros(len(graph.entities), dtype=np.bool)
-    for direction in range(graph.directions):
-        is_used[graph.edges(direction).heads] = True
-    used = np.flatnonzero(is_used).astype(np.int32)
-    return _in_name_order(graph.entities, used)
-
-
-def _in_name_order(names: Names, chosen: Ids) -> Ids:
-    ranks = names.ranks()
-    ordered: Ids = chosen[np.argsort(ranks[chosen])]
-    return ordered
 
 
 def _encoded_names(names: Names, chosen: Ids) -> bytes:

@@ -32,10 +32,6 @@ class Edges(NamedTuple):
         """The head of each edge, parallel to `tails`."""
         return np.repeat(self.heads, np.diff(self.offsets))
 
-    def renumbered(self, new_ids: Ids) -> "Edges":
-        """The same edges with new ids of entities, which must preserve the order of ids."""
-        return Edges(new_ids[self.heads], self.offsets, new_ids[self.tails])
-
 
 # A key in so many is few: then each is inserted. Otherwise all are merged.
 FEW_ADDED = 64

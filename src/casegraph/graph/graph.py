@@ -23,7 +23,6 @@ from casegraph.graph.directions import (
     PathStep,
     backward,
     direction_count,
-    directions_of,
     forward,
     forward_directions,
     inverse,
@@ -69,19 +68,6 @@ class Query(NamedTuple):
     relation: int
 
 
-class Renumbering(NamedTuple):
-    """New ids after unused names were dropped.
-
-    kept       (entities after,)    the old ids of the entities that are still there, sorted
-    entities   (entities before,)   the new id of each entity, or -1
-    relations  (directions before,) the new number of each direction, or -1
-    """
-
-    kept: Ids
-    entities: Ids
-    relations: Ids
-
-
 class Graph:
     """The names of entities and relations, and the edges of each direction of each relation."""
 
@@ -96,6 +82,8 @@ class Graph:
 
         # Derived from the edges when needed.
         self._kernel: kernels.Graph | None = None
+        # That of a graph this one was made from: what is alike need not be derived again.
+        self._earlier_kernel: kernels.Graph | None = None
         self._prominence: Ids | None = None
         self._walks: dict[int, Counts] = {}  # by the number of steps
         # Likewise, from all entities together.
@@ -159,7 +147,10 @@ class Graph:
     def kernel(self) -> kernels.Graph:
         """The same edges, in the form that the kernels use."""
         if self._kernel is None:
-            self._kernel = kernels.Graph(len(self.entities), self._indexed_edges)
+            self._kernel = kernels.Graph(
+                len(self.entities), self._indexed_edges, self._earlier_kernel
+            )
+            self._earlier_kernel = None
         return self._kernel
 
     def edges(self, relation: int) -> Edges:
@@ -222,19 +213,6 @@ class Graph:
             self._walks[steps] = walks
         return self._walks[steps]
 
-    def walks_from(self, entities: Ids, steps: int) -> Counts:
-        """The number of walks of up to `steps` steps from each of some entities.
-
-        If these have few of all edges, the last step is counted for them alone.
-        """
-        is_known = steps <= 1 or steps in self._walks
-        if is_known or self._have_many_edges(entities):
-            return self.walks_from_each(steps)[entities]
-        shorter = self.walks_from_each(steps - 1)
-        return kernels.walks_one_step_longer_from(
-            self.kernel, entities, shorter, threads()
-        )
-
     def walks_from_all(self, steps: int) -> float:
         """The number of walks of up to `steps` steps from all entities together.
 
@@ -270,12 +248,6 @@ class Graph:
                 total += float(power.sum())
             self._max_walks[steps] = total
         return self._max_walks[steps]
-
-    def _have_many_edges(self, entities: Ids) -> bool:
-        """Whether entities have more than a quarter of all edges, counted in both directions."""
-        edges = int(self.degrees()[entities].sum())
-        all_edges = 2 * len(self)
-        return 4 * edges > all_edges
 
     def direction_ranks(self) -> Ids:
         """The rank of each direction by the names of relations; a relation precedes its inverse."""
@@ -338,7 +310,7 @@ class Graph:
                 added.append(later.apply(rows, add=True))
                 read += len(rows)
         later._make_room()
-        self._replace_by(later)
+        vars(self).update(vars(later))
 
         new_rows = np.concatenate(added)
         return Change(added=new_rows, repeated=read - len(new_rows))
@@ -400,6 +372,7 @@ class Graph:
         other = Graph(self.entities, self.relations)
         other._edges = self._edges.copy()
         other._indexed_edges = self._indexed_edges.copy()
+        other._earlier_kernel = self._kernel or self._earlier_kernel
         return other
 
     def detached(self) -> Graph:
@@ -428,47 +401,39 @@ class Graph:
         earlier.apply(change.retracted, add=True)
         return earlier
 
-    def without_unused_names(self, also: Change) -> tuple[Graph, Renumbering]:
-        """The same facts without the names that no fact uses any more; and the new ids.
+    def entities_in_use(self) -> Ids:
+        """The entities that have facts, in the order of their names."""
+        is_used = np.zeros(len(self.entities), dtype=np.bool)
+        for edges in self._edges:
+            is_used[edges.heads] = True
+        return _in_name_order(self.entities, ids(np.flatnonzero(is_used)))
 
-        also  a change whose names are kept as well
-        """
-        is_kept_entity = np.zeros(len(self.entities), dtype=np.bool)
-        is_kept_entity[also.entities] = True
-        is_kept_relation = np.zeros(len(self.relations), dtype=np.bool)
-        is_kept_relation[relation_of(also.relations)] = True
-        for direction, edges in enumerate(self._edges):
-            is_kept_entity[edges.heads] = True
-            if len(edges.heads):
-                is_kept_relation[relation_of(direction)] = True
+    def relations_in_use(self) -> Ids:
+        """The relations that have facts, in the order of their names."""
+        used = [
+            relation_of(direction)
+            for direction in self._forward_directions()
+            if len(self._edges[direction].heads)
+        ]
+        return _in_name_order(self.relations, ids(used))
 
-        kept_entities = np.flatnonzero(is_kept_entity).astype(np.int32)
-        kept_relations = np.flatnonzero(is_kept_relation).astype(np.int32)
-        kept_directions = list(directions_of(kept_relations.tolist()))
-        new_ids = Renumbering(
-            kept=kept_entities,
-            entities=_places(kept_entities, len(self.entities)),
-            relations=_places(kept_directions, self.directions),
-        )
-
-        graph = Graph(
-            self.entities.kept(kept_entities), self.relations.kept(kept_relations)
-        )
-        for new_direction, direction in enumerate(kept_directions):
-            edges = self._edges[direction].renumbered(new_ids.entities)
-            graph._put(new_direction, edges)
-        return graph, new_ids
+    def fact_rows(self) -> Ids:
+        """Every fact as a row (head, direction from head to tail, tail)."""
+        return np.concatenate([NO_ROWS, *map(self.rows, self._forward_directions())])
 
     def compacted(self) -> Graph:
         """The canonical form: the same facts, ids in name order, no unused names."""
-        entities: set[str] = set()
-        relations: set[str] = set()
-        for head, relation, tail in self.facts():
-            entities.update((head, tail))
-            relations.add(relation)
-        graph = Graph(Names(sorted(entities)), Names(sorted(relations)))
-        graph.add(self.facts())
-        return graph
+        entities = self.entities_in_use()
+        relations = self.relations_in_use()
+        new_entities = _places(entities, len(self.entities))
+        new_relations = _places(relations, len(self.relations))
+
+        rows = self.fact_rows()
+        rows[:, 0] = new_entities[rows[:, 0]]
+        rows[:, 1] = forward(new_relations[relation_of(rows[:, 1])])
+        rows[:, 2] = new_entities[rows[:, 2]]
+        names = self.entities.chosen(entities)
+        return Graph.of_rows(names, self.relations.chosen(relations), rows)
 
     def _forward_directions(self) -> range:
         return forward_directions(len(self._edges))
@@ -577,20 +542,9 @@ class Graph:
         self._edges[direction] = edges
         self._indexed_edges[direction] = kernels.Edges.of(*edges)
 
-    def _replace_by(self, other: Graph) -> None:
-        """Take over all contents of another graph, which must not be used afterwards."""
-        self.entities = other.entities
-        self.relations = other.relations
-        self._edges = other._edges
-        self._indexed_edges = other._indexed_edges
-        self._kernel = other._kernel
-        self._prominence = other._prominence
-        self._walks = other._walks
-        self._all_walks = other._all_walks
-        self._max_walks = other._max_walks
-
     def _forget_derived(self) -> None:
         """Drop what is derived from the edges; it is derived again when next needed."""
+        self._earlier_kernel = self._kernel or self._earlier_kernel
         self._kernel = None
         self._prominence = None
         self._walks = {}
@@ -616,6 +570,12 @@ def _by_direction(rows: Ids) -> Ids:
     else:
         order = np.argsort(directions, kind="stable")
     return rows.take(order, axis=0)
+
+
+def _in_name_order(names: Names, chosen: Ids) -> Ids:
+    ranks = names.ranks()
+    ordered: Ids = chosen[np.argsort(ranks[chosen])]
+    return ordered
 
 
 def _places(chosen: Ids | Counts | list[int], size: int) -> Ids:

@@ -32,25 +32,15 @@ FEW = 64
 
 
 class Names:
-    """Distinct names; the id of a name is its index.
+    """Distinct names; the id of a name is its index."""
 
-    Dropping names (`kept`) closes the gaps between ids, so the remaining names get new ids. Each
-    name therefore also has a serial number that never changes. Serial numbers count arrivals: a
-    name that was dropped and arrives again gets a new serial number.
-    """
-
-    __slots__ = ("_is_detached", "_length", "_order", "_serials", "_table", "arrived")
+    __slots__ = ("_is_detached", "_length", "_order", "_table")
 
     def __init__(self, names: Iterable[str] = ()) -> None:
         self._table = _Table.of(list(dict.fromkeys(names)))
         self._length = self._table.size
         self._order = NO_ORDER
         self._is_detached = False  # whether new names must stay out of the shared table
-
-        # The serial numbers of the first ids. All later ids have consecutive serial numbers, the
-        # last of which is `arrived - 1`.
-        self._serials = ids()
-        self.arrived = self._length  # how many serial numbers have been assigned
 
     @classmethod
     def stored(cls, content: npt.NDArray[np.uint8], offsets: Counts) -> Names:
@@ -64,7 +54,6 @@ class Names:
         names = cls()
         names._table = table
         names._length = table.size
-        names.arrived = table.size
         return names
 
     def __len__(self) -> int:
@@ -91,22 +80,6 @@ class Names:
         """The names with ids from `first` on, in the form that `stored` accepts."""
         return self._table.encoded(first, self._length)
 
-    def serials(self, of: Ids | None = None) -> Ids:
-        """The serial numbers of these ids, or of all ids."""
-        chosen = np.arange(self._length, dtype=np.int32) if of is None else of
-        dropped = self.arrived - self._length
-        consecutive = chosen + np.int32(dropped)
-        if not len(self._serials):
-            return consecutive
-        is_stored = chosen < len(self._serials)
-        stored = self._serials[np.where(is_stored, chosen, 0)]
-        return np.where(is_stored, stored, consecutive)
-
-    @property
-    def serials_are_ids(self) -> bool:
-        """Whether every serial number equals the id: no name was ever dropped."""
-        return not len(self._serials) and self.arrived == self._length
-
     def find(self, name: str) -> int | None:
         """The id of a name, or None."""
         if not isinstance(name, str):  # callers may pass anything
@@ -115,10 +88,16 @@ class Names:
         # The table may have got the name from a longer `Names`.
         return found if 0 <= found < self._length else None
 
+    def find_all(self, names: Sequence[str]) -> Ids:
+        """The id of each of some names; -1 for those that are not here."""
+        found = self._table.find_all(list(names))
+        found[found >= self._length] = -1
+        return found
+
     def extended(self, names: Sequence[str]) -> tuple[Names, Ids]:
         """These names followed by the new names among `names`; and the id of each of `names`."""
-        found = self._table.find_all(list(names))
-        is_new = (found < 0) | (found >= self._length)
+        found = self.find_all(names)
+        is_new = found < 0
         if not is_new.any():
             return self, found
 
@@ -135,20 +114,9 @@ class Names:
         same._is_detached = True
         return same
 
-    def kept(self, chosen: Ids) -> Names:
-        """Only the names with these (sorted) ids; ids change, serial numbers do not."""
-        fewer = Names(map(self._table.name, chosen.tolist()))
-        return fewer.with_serials(self.serials(chosen), self.arrived)
-
-    def with_serials(self, serials: Ids, arrived: int) -> Names:
-        """The same names with these serial numbers."""
-        are_the_ids = arrived == len(serials) and np.array_equal(
-            serials, np.arange(arrived)
-        )
-        same = self._copy()
-        same._serials = ids() if are_the_ids else serials
-        same.arrived = arrived
-        return same
+    def chosen(self, wanted: Ids) -> Names:
+        """Only the names with these ids, which get new ids in this order."""
+        return Names(map(self._table.name, wanted.tolist()))
 
     def ranks(self) -> Ids:
         """The rank of each id in the order of names, by code points."""
@@ -168,7 +136,6 @@ class Names:
         longer._is_detached = False
         longer._table = table.appended(self._length, new)
         longer._length = self._length + len(new)
-        longer.arrived = self.arrived + len(new)
         return longer
 
     def _copy(self) -> Names:
@@ -177,8 +144,6 @@ class Names:
         same._length = self._length
         same._order = self._order
         same._is_detached = self._is_detached
-        same._serials = self._serials
-        same.arrived = self.arrived
         return same
 
     def _sorted(self) -> _Order:

@@ -43,7 +43,7 @@ from casegraph.service.turns import Durations, Turns
 from casegraph.service.uploads import Upload
 from casegraph.service.views.results import entities_asked
 from casegraph.service.writer import Writer
-from casegraph.storage.store.store import CaseStore, Wanted
+from casegraph.storage.store.store import CaseStore, PlannedUpdate
 
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
@@ -240,9 +240,9 @@ class Service:
     async def add_file(self, upload: Upload) -> UpdateResponse:
         """Add the facts and the descriptions of a file, as one update."""
 
-        def content() -> Wanted:
+        def content() -> PlannedUpdate:
             facts = upload.with_header().facts()
-            return Wanted(list(facts), (), facts.described)
+            return PlannedUpdate(list(facts), (), facts.described)
 
         wanted = await self.read(content, slow=True)
         writing = asyncio.ensure_future(self._writer.write(wanted))
@@ -292,7 +292,7 @@ class Service:
         described = []
         for given in update.describe:
             described.append(Description(given.name, given.label, tuple(given.types)))
-        wanted = Wanted(update.add, update.retract, described, note)
+        wanted = PlannedUpdate(update.add, update.retract, described, note)
         made = await self._writer.write(wanted)
         return UpdateResponse.from_update(made.update, made.state.sequence)
 

@@ -16,7 +16,7 @@ from casegraph.answering.state import Step
 from casegraph.service import feed
 from casegraph.service.counting import Counts
 from casegraph.service.turns import Turns
-from casegraph.storage.store.store import CaseStore, Wanted
+from casegraph.storage.store.store import CaseStore, PlannedUpdate
 
 T = TypeVar("T")
 MOST_TOGETHER = 64  # updates
@@ -25,7 +25,7 @@ MOST_TOGETHER = 64  # updates
 class Waiting(NamedTuple):
     """An update that waits to be written, and the future that its client waits for."""
 
-    wanted: Wanted
+    wanted: PlannedUpdate
     made: asyncio.Future[Step]
 
 
@@ -50,7 +50,7 @@ class Writer:
         self._waiting: list[Waiting] = []
         self._writing: asyncio.Task[None] | None = None
 
-    async def write(self, wanted: Wanted) -> Step:
+    async def write(self, wanted: PlannedUpdate) -> Step:
         """Make an update; it is on disk when this returns."""
         made: asyncio.Future[Step] = asyncio.get_running_loop().create_future()
         self._waiting.append(Waiting(wanted, made))
@@ -97,7 +97,9 @@ class Writer:
             else:
                 waiting.made.set_result(written.made)
 
-    def _written(self, all_wanted: list[Wanted], in_demand: list[int]) -> list[Written]:
+    def _written(
+        self, all_wanted: list[PlannedUpdate], in_demand: list[int]
+    ) -> list[Written]:
         """Write updates, in the thread that does so.
 
         in_demand  the directions of relations whose counts are made meanwhile

@@ -17,7 +17,7 @@ import numpy as np
 
 from casegraph import kernels
 from casegraph.graph.arrays import Counts, Ids, ids, rows_with, run_bounds
-from casegraph.graph.graph import Graph, Renumbering
+from casegraph.graph.graph import Graph
 from casegraph.running import paused_garbage_collection
 
 NONE = -1  # the profile of an entity without edges
@@ -61,20 +61,6 @@ class Profiles:
         other._members = self._members.copy()
         other._free_ids = self._free_ids.copy()
         other._profile_of = self._profile_of.copy()
-        return other
-
-    def renumbered(self, new: Renumbering) -> Self:
-        """The same profiles with new ids of entities and relations."""
-        other = type(self)()
-        for profile, members in enumerate(self._members):
-            relations = new.relations[self.relations(profile)]
-            other._relations.append(relations.tobytes())
-            other._members.append(new.entities[members])
-        for profile in self.living():
-            key = other._relations[profile]
-            other._ids[key] = profile
-        other._free_ids = self._free_ids.copy()
-        other._profile_of = self._profile_of[new.kept]
         return other
 
     def living(self) -> Iterator[int]:

@@ -34,7 +34,7 @@ from casegraph.graph.arrays import Ids, ids
 from casegraph.graph.change import Change, net_change
 
 if TYPE_CHECKING:
-    from casegraph.graph.graph import Graph, Renumbering
+    from casegraph.graph.graph import Graph
 
 MAX_CHANGED_FACTS = 256  # with more, counting from scratch is cheaper than catching up
 # Epochs that hold their baseline; others rebuild it when it is needed.
@@ -104,13 +104,6 @@ class Epoch:
             altered = (np.unique(np.concatenate(altered)),)
         return Epoch.of(changes, altered, self.baseline)
 
-    def renumbered(self, new: Renumbering) -> Epoch:
-        """The same changes under new ids; what has old ids, baseline and entities, is dropped."""
-        changes = [
-            change.renumbered(new.entities, new.relations) for change in self.changes
-        ]
-        return Epoch.of(tuple(changes), entities=(), baseline=None)
-
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
@@ -171,20 +164,6 @@ class Backlog:
         for epoch in self.epochs[number - self.first :]:
             altered += epoch.entities
         return np.unique(np.concatenate(altered))
-
-    def all_changes(self) -> Change:
-        """All changed facts in the log, each as often as it changed."""
-        total = Change()
-        for epoch in self.epochs:
-            for change in epoch.changes:
-                total = total.then(change)
-        return total
-
-    def renumbered(self, new: Renumbering) -> Backlog:
-        """The same backlog under new ids."""
-        return Backlog(
-            self.first, tuple(epoch.renumbered(new) for epoch in self.epochs)
-        )
 
 
 def _drop_old_baselines(epochs: list[Epoch]) -> None:

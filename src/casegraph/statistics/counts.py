@@ -19,7 +19,7 @@ too many steps, the entities from which a path type fans out most are skipped fo
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -30,13 +30,14 @@ from casegraph.graph.directions import directions_of, inverse
 from casegraph.graph.graph import Graph
 from casegraph.running import Show, quiet, run, threads
 from casegraph.settings import Settings
-from casegraph.statistics.path_types import lengths, renumbered, single_step, steps
+from casegraph.statistics.path_types import lengths, single_step, steps
 from casegraph.statistics.sums import columns_joined, grouped
 
 T = TypeVar("T")
 
 # Pairs of a relation and a path type of one length; more would fill the memory.
 MOST_TYPES = 1 << 22
+MOST_HALVES = 1 << 25  # paths from one entity that are held in memory
 # Stands for a number that exceeds its limit, or 64 bits.
 TOO_MANY = np.iinfo(np.int64).max
 UNLIMITED = np.iinfo(np.int64).max
@@ -125,10 +126,6 @@ class PathCounts:
     def exact(self) -> bool:
         """Whether no entity was skipped for any of these path types."""
         return not self.left_out.any()
-
-    def renumbered(self, relations: Ids, max_length: int) -> "PathCounts":
-        """The same counts where relation i has the number `relations[i]`, in the same order."""
-        return replace(self, types=renumbered(self.types, relations, max_length))
 
 
 @dataclass(frozen=True, slots=True)
@@ -505,14 +502,11 @@ class Counting:
         if not is_affordable(shorter, relations, all_walks=0):
             return False
 
-        # Walks of full length: from all entities, which is quick, or else from the heads.
+        # Walks of full length: from all entities, which is quick.
         all_walks = ROUNDED_UP * graph.walks_from_all(max_length)
         if is_affordable(shorter, relations, all_walks):
             return True
-        if self._is_affordable_by_steps(relation, types):
-            return True
-        all_walks = _total(graph.walks_from(heads, max_length))
-        return is_affordable(shorter, relations, all_walks)
+        return self._is_affordable_by_steps(relation, types)
 
     def _is_affordable_by_steps(self, relation: int, types: Counts) -> bool:
         """Whether `reach` is within half of its budget, by the walks of each path type.

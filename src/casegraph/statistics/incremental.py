@@ -31,6 +31,8 @@ from casegraph.graph.edges import is_among, key
 from casegraph.graph.graph import Graph
 from casegraph.similarity.clusters.assignment import EVERYONE, with_newcomers
 from casegraph.statistics.counts import (
+    MOST_HALVES,
+    TOO_MANY,
     ClusterCounts,
     Counting,
     PathCounts,
@@ -82,9 +84,11 @@ def changed_hits(
     cycles = 0
     more_cycles = 0
     for edge, sign, graph in _edge_by_edge(before, after, change):
-        relations, types, hits, on_cycles, found = kernels.cycles_through(
-            graph.kernel, *edge, max_length, max_length
+        relations, types, hits, on_cycles, found, _ = kernels.cycles_through(
+            graph.kernel, *edge, max_length, max_length, MOST_HALVES
         )
+        if found == TOO_MANY:
+            return ChangedHits.unknown(from_scratch=True)
         parts.append((relations, types, sign * hits))
         entities.append(on_cycles)
         cycles += found

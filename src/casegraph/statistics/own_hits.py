@@ -28,11 +28,10 @@ from casegraph.graph.directions import inverse
 from casegraph.graph.graph import Graph
 from casegraph.running import Show, quiet, run, threads
 from casegraph.settings import Settings
-from casegraph.statistics.counts import MOST_TYPES, having
+from casegraph.statistics.counts import MOST_HALVES, MOST_TYPES, having
 from casegraph.statistics.path_types import lengths
 
 LARGE = 1 << 25  # edges, of both directions: some seventeen million facts
-MOST_HALVES = 1 << 25  # paths from one entity that are held in memory
 STEPS_PER_PATH = 8  # to find a path and count it
 UNKNOWN_LENGTH = -1
 

@@ -69,7 +69,7 @@ from casegraph.statistics.partial_counts import (
     PartialCounts,
     may_lead_somewhere,
 )
-from casegraph.statistics.path_types import check_room, packed, renumbered, steps
+from casegraph.statistics.path_types import check_room, packed, steps
 from casegraph.statistics.sampling import SampledPaths, sampled_paths, with_samples
 from casegraph.statistics.sums import columns_joined
 
@@ -77,7 +77,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from casegraph.graph.change import Change
-    from casegraph.graph.graph import Graph, Renumbering
+    from casegraph.graph.graph import Graph
     from casegraph.settings import Settings
 
 NO_HITS: TypeHits = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
@@ -177,17 +177,6 @@ class KnownHits(NamedTuple):
         return self._replace(
             longest=counted.longest, headroom=counted.headroom, changed=0
         )
-
-    def renumbered(self, new: Renumbering, max_length: int) -> KnownHits:
-        """The same hits under new numbers of relations."""
-        hits: dict[int, TypeHits] = {}
-        for relation in list(self.parts):
-            types, own = self.of_relation(relation)
-            if len(types):
-                new_types = renumbered(types, new.relations, max_length)
-                hits[int(new.relations[relation])] = (new_types, own)
-        same = KnownHits.of_relations(hits, self.longest, self.headroom)
-        return same._replace(changed=self.changed)
 
 
 def _rows_in(parts: Iterable[TypeHits]) -> int:
@@ -582,31 +571,11 @@ class PathStatistics:
             and backlog.baseline(counts.epoch) is not None
         }
 
-    def renumbered(
-        self, graph: Graph, new: Renumbering, clusters: Callable[[], Ids]
-    ) -> PathStatistics:
-        """The same counts under new ids; those of clusters are not kept."""
-        later = PathStatistics(graph, clusters, self.settings)
-        max_length = self.settings.max_length
-        if self._hits is not None:
-            later._hits = self._hits.renumbered(new, max_length)
-        later._backlog = self._backlog.renumbered(new)
-        for relation, pending in self._pending.items():
-            new_relation = int(new.relations[relation])
-            if new_relation >= 0:
-                counts = pending.counts.renumbered(new.relations, max_length)
-                later._pending[new_relation] = PendingCounts(counts, pending.epoch)
-        return later
-
     def with_tuning(self, settings: Settings) -> PathStatistics:
         """The same counts, which both share, with settings that differ in `tuning` only."""
         same = copy(self)
         same.settings = settings
         return same
-
-    def changed_facts(self) -> Change:
-        """The changes that the counts do not reflect yet."""
-        return self._backlog.all_changes()
 
     def is_kept(self, relation: int) -> bool:
         """Whether counts of a relation are known, of this state or an earlier one."""

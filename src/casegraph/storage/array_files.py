@@ -24,14 +24,13 @@ from io import BytesIO
 from mmap import mmap
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
-from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
 
+from casegraph.disk import atomic_write, open_file, size_of
 from casegraph.errors import IncompatibleFile, UnreadableFile
 from casegraph.graph.arrays import Counts
-from casegraph.storage.disk import atomic_write, open_file, size_of
 
 FORMAT = "format"  # the array with the format version
 DIGEST = "digest"  # the array with the digest of all others
@@ -50,11 +49,6 @@ CONTENT_ERRORS = (
 
 AnyArray = npt.NDArray[Any]
 Arrays = dict[str, AnyArray]
-
-# The local header of a zip member: signature, length of the name, length of the extra field.
-_LOCAL_HEADER = struct.Struct("<4s22xHH")
-_LOCAL_SIGNATURE = b"PK\3\4"
-_NAMES_ARE_UTF8 = 0x800  # the only flag of a member that we write
 
 # A `.npy` file of version 1.0: magic, two bytes for the length of the header, and the header.
 _NPY_HEADER = re.compile(
@@ -75,12 +69,12 @@ def write_arrays(path: Path, version: int, arrays: Arrays) -> None:
 
 
 def read_arrays(
-    path: Path, kind: str, version: int, without_digest: int | None = None
+    path: Path, kind: str, version: int, advice: str = "make it again from its facts"
 ) -> Arrays:
     """Read what `write_arrays` wrote, with this format version.
 
-    kind            what the file should be, in words, for the error message
-    without_digest  an earlier version that is read as well, whose files have no digest
+    kind    what the file should be, in words, for the error message
+    advice  what to do if it has another format version
     """
     try:
         with os.fdopen(open_file(path, may_be_link=True), "rb") as file:
@@ -99,7 +93,7 @@ def read_arrays(
         raise UnreadableFile(str(path), problem) from error
     except (zipfile.BadZipFile, EOFError, RuntimeError, *CONTENT_ERRORS) as error:
         raise damaged(path, error) from error
-    _check_version_and_digest(path, arrays, version, without_digest)
+    _check_version_and_digest(path, arrays, version, advice)
     return arrays
 
 
@@ -189,61 +183,30 @@ def _members(file: BinaryIO, size: int) -> Iterator[tuple[str, bytes]]:
     """The name and the bytes of each member of a zip file of this size."""
     with zipfile.ZipFile(file) as archive:
         members = archive.infolist()
-
-    names = [member.filename.removesuffix(".npy") for member in members]
-    if len(members) > MOST_ARRAYS or len(set(names)) < len(names):
-        raise ValueError("it has too many arrays, or two of one name")
-    if sum(member.file_size for member in members) > size:
-        raise ValueError("its arrays would be larger than the file")
-
-    for name, member in zip(names, members, strict=True):
-        yield name, _member(file, member)
-
-
-def _member(file: BinaryIO, member: zipfile.ZipInfo) -> bytes:
-    """The bytes of a member; `ValueError` unless it is stored like ours, without compression."""
-    is_stored = member.compress_type == zipfile.ZIP_STORED
-    is_compressed = not is_stored or member.compress_size != member.file_size
-    has_other_flags = bool(member.flag_bits & ~_NAMES_ARE_UTF8)
-    if is_compressed or has_other_flags:
-        raise ValueError(f"{member.filename} is packed or encrypted")
-
-    file.seek(max(0, member.header_offset))
-    header = file.read(_LOCAL_HEADER.size)
-    signature, name_length, extra_length = _LOCAL_HEADER.unpack(header)
-    if (
-        signature != _LOCAL_SIGNATURE
-        or file.read(name_length) != member.orig_filename.encode()
-    ):
-        raise ValueError(f"{member.filename} is not where it should be")
-
-    file.seek(extra_length, os.SEEK_CUR)
-    content = file.read(member.file_size)
-    if len(content) != member.file_size or crc32(content) != member.CRC:
-        raise ValueError(f"{member.filename} is not as it was written")
-    return content
+        names = [member.filename.removesuffix(".npy") for member in members]
+        if len(members) > MOST_ARRAYS or len(set(names)) < len(names):
+            raise ValueError("it has too many arrays, or two of one name")
+        if sum(member.file_size for member in members) > size:
+            raise ValueError("its arrays would be larger than the file")
+        for name, member in zip(names, members, strict=True):
+            if member.compress_type != zipfile.ZIP_STORED:
+                raise ValueError(f"{member.filename} is packed")
+            yield name, archive.read(member)
 
 
 def _check_version_and_digest(
-    path: Path, arrays: Arrays, version: int, without_digest: int | None
+    path: Path, arrays: Arrays, version: int, advice: str
 ) -> None:
     """Check `format` and `digest`, and remove the digest from the arrays."""
     found = _version_in(arrays)
-    if found not in (version, without_digest):
-        formats = f"format {version}"
-        if without_digest is not None:
-            formats = f"formats {without_digest} and {version}"
-        known = f"this casegraph reads {formats}"
-        problem = f"has format {found}, {known}; make it again from its facts"
-        raise IncompatibleFile(str(path), problem)
-
-    should_have_digest = found == version
-    if (DIGEST in arrays) != should_have_digest:
-        raise damaged(path, ValueError("its digest is missing, or not of its format"))
-    if should_have_digest:
-        digest = arrays.pop(DIGEST)
-        if not np.array_equal(digest, digest_of(arrays)):
-            raise damaged(path, ValueError("its digest is of other content"))
+    if found != version:
+        problem = f"has format {found}, this casegraph reads format {version}"
+        raise IncompatibleFile(str(path), f"{problem}; {advice}")
+    if DIGEST not in arrays:
+        raise damaged(path, ValueError("its digest is missing"))
+    digest = arrays.pop(DIGEST)
+    if not np.array_equal(digest, digest_of(arrays)):
+        raise damaged(path, ValueError("its digest is of other content"))
 
 
 def _version_in(arrays: Arrays) -> int:

@@ -26,7 +26,6 @@ import numpy as np
 from casegraph.answering.state import State
 from casegraph.errors import CasegraphError
 from casegraph.graph.arrays import Counts, Ids, joined
-from casegraph.graph.change import NO_ROWS
 from casegraph.graph.descriptions import NO_DESCRIPTIONS, Description, Descriptions
 from casegraph.graph.directions import forward, is_inverse
 from casegraph.graph.graph import Graph
@@ -47,7 +46,6 @@ from casegraph.storage.array_files import (
 )
 from casegraph.storage.count_columns import (
     COUNT_COLUMNS,
-    REACH_COLUMNS,
     TYPES,
     check_reach,
     check_types_and_counts,
@@ -55,15 +53,12 @@ from casegraph.storage.count_columns import (
 )
 from casegraph.storage.edge_arrays import TAILS, graph_of_edges
 
-FORMAT = 3
+FORMAT = 4
+OTHER_FORMAT = (
+    "make it again from its facts with 'casegraph save'; 'casegraph export' of the version that "
+    "wrote it prints them"
+)
 DESCRIPTIONS = "descriptions"
-SLOT_COLUMNS = ("reached_open", "right_open")
-EARLIER_COLUMNS = (
-    "hits",
-    "reached",
-    "right",
-    "left_out",
-)  # before slots were distinguished
 COLUMNS = (TYPES, *COUNT_COLUMNS)  # the fields of PathCounts, in their order
 
 
@@ -74,9 +69,7 @@ def save(state: State, path: Path) -> None:
 
 def load(path: Path) -> State:
     """Read what `save` wrote. The state gives the same answers as the one that was saved."""
-    arrays = upgraded(
-        read_arrays(path, "a saved case base", FORMAT, without_digest=FORMAT - 1)
-    )
+    arrays = read_arrays(path, "a saved case base", FORMAT, OTHER_FORMAT)
     try:
         check_arrays(arrays)
         state = state_from(graph_from(arrays), arrays, settings_from(arrays))
@@ -88,7 +81,7 @@ def load(path: Path) -> State:
 
 def arrays_of(state: State) -> Arrays:
     """Everything that a state holds, as arrays."""
-    return {"facts": fact_rows(state.graph), **arrays_beside_facts(state)}
+    return {"facts": state.graph.fact_rows(), **arrays_beside_facts(state)}
 
 
 def arrays_beside_facts(state: State) -> Arrays:
@@ -101,21 +94,6 @@ def arrays_beside_facts(state: State) -> Arrays:
         **_counts_arrays(state),
         **_descriptions_array(state.descriptions),
     }
-
-
-def upgraded(arrays: Arrays) -> Arrays:
-    """The arrays in the current form, from those of this or an earlier version.
-
-    An earlier version counted what paths reach without distinguishing slots: these counts are
-    dropped, and made again when they are needed.
-    """
-    has_earlier_columns = all(name in arrays for name in EARLIER_COLUMNS)
-    has_slots = any(name in arrays for name in SLOT_COLUMNS)
-    if has_slots or not has_earlier_columns:
-        return arrays
-    nothing_reached = {name: np.zeros_like(arrays["hits"]) for name in REACH_COLUMNS}
-    nothing_counted = np.empty(0, dtype=np.int32)
-    return {**arrays, **nothing_reached, "counted": nothing_counted}
 
 
 def check_arrays(arrays: Arrays) -> None:
@@ -136,7 +114,7 @@ def check_arrays(arrays: Arrays) -> None:
 def settings_from(arrays: Arrays) -> Settings:
     """The settings in arrays of `arrays_of`."""
     text = row_of("settings", arrays, np.uint8).tobytes()
-    return Settings.from_dict(json.loads(text))
+    return Settings(**json.loads(text))
 
 
 def graph_from(arrays: Arrays) -> Graph:
@@ -221,15 +199,6 @@ def descriptions_from(content: bytes) -> tuple[Description, ...]:
     except (TypeError, RecursionError) as error:
         raise ValueError("descriptions are not texts") from error
     return tuple(described)
-
-
-def fact_rows(graph: Graph) -> Ids:
-    """Every fact as a row (head, relation, tail) of ids, the relation as its forward direction."""
-    directions = range(graph.directions)
-    rows = [
-        graph.rows(direction) for direction in directions if not is_inverse(direction)
-    ]
-    return np.concatenate([NO_ROWS, *rows])
 
 
 def _settings_array(settings: Settings) -> Arrays:

@@ -335,7 +335,7 @@ def _questions_in(file: str) -> Iterator[AnyQuestion]:
     from casegraph.formats.columns import plain
     from casegraph.formats.delimited import rows_of
     from casegraph.formats.reading import Reading
-    from casegraph.formats.records import TAB
+    from casegraph.formats.table_rows import TAB
 
     reading = Reading(file)
     separator = None if file.lower().removesuffix(".gz").endswith(".csv") else TAB

@@ -21,8 +21,7 @@ def datasets(context: click.Context, format: Format) -> None:  # noqa: A002
     """List published data sets, how large they are, and where they are on this machine.
 
     A data set that is found can be given by its name: casegraph evaluate WN18RR. It is looked for
-    in the folder that CASEGRAPH_DATA names, in shared/data beside a checkout of casegraph, and in
-    the cache.
+    in the folder that CASEGRAPH_DATA names, and in the cache.
 
     \b
     Example:
@@ -44,8 +43,9 @@ def fetch(name: str) -> Result:
     Example:
         casegraph datasets fetch WN18RR
     """
-    from casegraph.evaluation.catalogue import dataset, download_folder, find
+    from casegraph.evaluation.catalogue import dataset, find
     from casegraph.evaluation.downloads import fetch as download
+    from casegraph.folders import download_folder
 
     chosen = dataset(name)
     folder = find(name)

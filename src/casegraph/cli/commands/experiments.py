@@ -17,7 +17,7 @@ from casegraph.errors import CasegraphError
 
 if TYPE_CHECKING:
     from casegraph.cli.options import Chosen
-    from casegraph.experiments.records import Record
+    from casegraph.experiments.journal import Record
     from casegraph.settings import Settings
 
 OUT = "Where to write one file of JSON lines per seed."
@@ -98,7 +98,7 @@ def stream(
     from casegraph.evaluation.catalogue import located
     from casegraph.evaluation.datasets import Benchmark
     from casegraph.experiments.arrivals import Plan
-    from casegraph.experiments.stream import Wanted
+    from casegraph.experiments.stream import StreamOptions
     from casegraph.experiments.stream import stream as run
     from casegraph.settings import Settings
 
@@ -107,7 +107,7 @@ def stream(
     runs = []
     with progress() as show:
         for seed in seeds:
-            wanted = Wanted(
+            wanted = StreamOptions(
                 settings=settings,
                 name=chosen.name,
                 plan=Plan(seed=seed, **plan),

@@ -75,10 +75,10 @@ def info(source: str, read: Read) -> Result:
         casegraph info store
     """
     from casegraph.cli.loader import case_base
-    from casegraph.storage.store.describing import described
+    from casegraph.summary import summary
 
     cases = case_base(source, read=read)
-    return Result(("what", "which", "number"), described(cases))
+    return Result(("what", "which", "number"), summary(cases))
 
 
 @cli.command()

@@ -8,7 +8,6 @@ import numpy as np
 from casegraph.answering.results.labels import labels_of
 from casegraph.casebase import CaseBase
 from casegraph.graph.arrays import Counts, Ids
-from casegraph.graph.digest import relations_in_use
 from casegraph.graph.directions import backward, forward, is_inverse, relation_of
 from casegraph.graph.facts import Fact
 from casegraph.graph.lookup import types_of
@@ -175,7 +174,7 @@ class Overview:
         graph = cases.graph
         degrees = graph.degrees()
         self.entities = int(np.count_nonzero(degrees))
-        self.relations = len(relations_in_use(graph))
+        self.relations = len(graph.relations_in_use())
         self.degrees = list(_histogram(degrees[degrees > 0]))
         largest = np.argsort(graph.prominence())[:LARGEST]
         self.largest = []

@@ -12,7 +12,7 @@ from typing import Self
 import numpy as np
 
 from casegraph.graph.arrays import Ids
-from casegraph.graph.graph import Graph, Renumbering
+from casegraph.graph.graph import Graph
 from casegraph.kernels import ClusterTree
 from casegraph.settings import Settings
 from casegraph.similarity.clusters import grinch, hac
@@ -64,22 +64,21 @@ class Clusters:
         entities = _cluster_of_each(tree, profiles, settings.threshold)
         return cls(settings, profiles, entities, tree)
 
-    def renumbered(self, new: Renumbering, profiles: Profiles) -> Self:
-        """The same clusters, where entities and relations have new ids.
+    def in_compacted(self, before: Graph, graph: Graph, profiles: Profiles) -> Self:
+        """The same clusters in a compacted graph, where names have other ids.
 
-        profiles  these profiles with the new ids
+        before    the graph that was compacted
+        profiles  those of the compacted graph
 
-        Only clusters that depend on history are renumbered; others are computed again.
+        Only for clusters that depend on history; others are computed again.
         """
         if self.tree is None:
-            raise ValueError(
-                "clusters that do not depend on history are computed again"
-            )
+            raise ValueError("clusters that do not depend on history are not kept")
         shape = tree_as_array(self.tree, self.profiles)
         is_leaf = shape != JOIN
-        shape[is_leaf] = new.entities[shape[is_leaf]]
-        tree = tree_from_array(shape, profiles)
-        return self.cut(tree, profiles, self.settings)
+        names = [before.entities[entity] for entity in shape[is_leaf].tolist()]
+        _, shape[is_leaf] = graph.entities.extended(names)
+        return self.cut(tree_from_array(shape, profiles), profiles, self.settings)
 
     def after(
         self, graph: Graph, profiles: Profiles, reshaped: Ids

@@ -7,16 +7,14 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import NamedTuple
 
+from casegraph.disk import is_folder, is_there, read_file
 from casegraph.errors import DamagedStore, IncompatibleFile, UnreadableFile
-from casegraph.graph.change import NO_ROWS
 from casegraph.graph.descriptions import NO_DESCRIPTIONS, Descriptions
-from casegraph.graph.directions import relation_of
 from casegraph.graph.facts import Fact
-from casegraph.graph.names import Names
+from casegraph.graph.graph import Graph
 from casegraph.settings import Settings
 from casegraph.storage.array_files import CONTENT_ERRORS
-from casegraph.storage.case_files import descriptions_in, fact_rows, graph_from
-from casegraph.storage.disk import is_folder, is_there, read_file
+from casegraph.storage.case_files import descriptions_in, graph_from
 from casegraph.storage.store import tuned_settings
 from casegraph.storage.store.generations import (
     GENERATION_ERRORS,
@@ -33,24 +31,19 @@ from casegraph.storage.store.log import (
     log_paths,
 )
 from casegraph.storage.store.records import (
-    NewNames,
     Record,
     beginning_of,
     record_at,
-    rows_by_serials,
 )
 from casegraph.storage.store.restoring import (
+    apply,
     is_store,
-    outcome,
     read_log,
     replayed,
-    with_serials,
 )
 
-NO_NAMES = NewNames.of(0)
 
-
-class Finding(NamedTuple):
+class FileState(NamedTuple):
     """A file or a generation of a store.
 
     size     in bytes
@@ -72,7 +65,7 @@ class Salvaged(NamedTuple):
     described: Descriptions
 
 
-def check(folder: Path) -> list[Finding]:
+def check(folder: Path) -> list[FileState]:
     """Read every file of a store and check it.
 
     Checked are all digests, the order of the updates, and that every generation has the facts which
@@ -98,7 +91,7 @@ def check(folder: Path) -> list[Finding]:
         findings.append(_check_settings(folder, log))
     for path in generation_paths(folder):
         state, damaged = _state_of_generation(path, log)
-        findings.append(Finding(path.name, size(path), state, damaged))
+        findings.append(FileState(path.name, size(path), state, damaged))
     return findings
 
 
@@ -109,17 +102,16 @@ def salvage(folder: Path) -> Salvaged:
     records between them cannot be read.
     """
     identity = _identity(folder)
-    base, names, descriptions = _readable_base(folder, identity)
+    graph, descriptions, sequence = _readable_base(folder, identity)
     content = _content(log_path(folder, identity.start))
     found = _all_records(content, identity.store)
-    records = [base, *(record for record in found if record.sequence > base.sequence)]
+    records = [record for record in found if record.sequence > sequence]
+    apply(graph, records)
 
-    lost = _lost_updates(records, identity.acknowledged)
-    facts, nameless = _named_facts(records, names)
-    if nameless:
-        lost.append(f"the names of {nameless:,} facts")
+    numbers = [sequence, *(record.sequence for record in records)]
+    lost = _lost_updates(numbers, identity.acknowledged)
     described = [description for record in records for description in record.described]
-    return Salvaged(sorted(facts), lost, descriptions.replaced(described))
+    return Salvaged(sorted(graph.facts()), lost, descriptions.replaced(described))
 
 
 def size(path: Path) -> int:
@@ -136,10 +128,10 @@ def size(path: Path) -> int:
     return 0
 
 
-def _check_acknowledged(folder: Path) -> Finding:
+def _check_acknowledged(folder: Path) -> FileState:
     path = folder / ACKNOWLEDGED
     state, damaged = _state_of_acknowledged(folder)
-    return Finding(path.name, size(path), state, damaged)
+    return FileState(path.name, size(path), state, damaged)
 
 
 def _state_of_acknowledged(folder: Path) -> tuple[str, bool]:
@@ -159,7 +151,7 @@ def _state_of_acknowledged(folder: Path) -> tuple[str, bool]:
     return state, False
 
 
-def _check_log(folder: Path) -> tuple[Log, Finding]:
+def _check_log(folder: Path) -> tuple[Log, FileState]:
     """The log and what state it is in; one of our errors is raised if it is damaged."""
     log = read_log(folder)
     logged = log.after(log.first)
@@ -170,23 +162,23 @@ def _check_log(folder: Path) -> tuple[Log, Finding]:
         state += (
             f"; {torn:,} bytes of an unfinished update, which the next writer cuts off"
         )
-    return log, Finding(log.path.name, len(log.content), state)
+    return log, FileState(log.path.name, len(log.content), state)
 
 
-def _check_settings(folder: Path, log: Log | None) -> Finding:
+def _check_settings(folder: Path, log: Log | None) -> FileState:
     """What state the settings are in that a store was tuned to."""
     path = folder / tuned_settings.NAME
     if log is None:
-        return Finding(path.name, size(path), "not used while the log is damaged")
+        return FileState(path.name, size(path), "not used while the log is damaged")
     try:
         tuned_settings.read(folder, log.beginning.store)
     except tuned_settings.ERRORS as error:
         state = f"{error}; not used, and rebuilt by 'casegraph tune'"
-        return Finding(path.name, size(path), state, damaged=True)
-    return Finding(path.name, size(path), "whole")
+        return FileState(path.name, size(path), state, damaged=True)
+    return FileState(path.name, size(path), "whole")
 
 
-def _finding_of(error: DamagedStore | IncompatibleFile | UnreadableFile) -> Finding:
+def _finding_of(error: DamagedStore | IncompatibleFile | UnreadableFile) -> FileState:
     """The file that an error names, and what the error says about it."""
     if isinstance(error, DamagedStore):
         path = Path(error.file)
@@ -194,7 +186,7 @@ def _finding_of(error: DamagedStore | IncompatibleFile | UnreadableFile) -> Find
     else:
         path = Path(error.source)
         state = error.problem
-    return Finding(path.name, size(path), state, damaged=True)
+    return FileState(path.name, size(path), state, damaged=True)
 
 
 def _state_of_generation(path: Path, log: Log | None) -> tuple[str, bool]:
@@ -245,13 +237,6 @@ class _Identity(NamedTuple):
     acknowledged: int
 
 
-class _NamesBySerial(NamedTuple):
-    """The names of entities and relations, by serial number."""
-
-    entities: dict[int, str]
-    relations: dict[int, str]
-
-
 def _identity(folder: Path) -> _Identity:
     """The identity of a store, from the first file that can be read and says it."""
     with suppress(FileNotFoundError, UnreadableFile):
@@ -292,10 +277,10 @@ def _readable_generations(folder: Path) -> Iterator[Generation]:
 
 def _readable_base(
     folder: Path, identity: _Identity
-) -> tuple[Record, _NamesBySerial, Descriptions]:
-    """The newest readable generation as a record that brings all its facts, and its names.
+) -> tuple[Graph, Descriptions, int]:
+    """The graph and the descriptions of the newest readable generation, and its last update.
 
-    Without one, a record without facts before the first update of the log.
+    Without one, those before the first update of the log.
     """
     for generation in _readable_generations(folder):
         if (generation.store, generation.start) != (
@@ -304,28 +289,9 @@ def _readable_base(
         ):
             continue
         with suppress(*CONTENT_ERRORS):
-            graph = with_serials(graph_from(generation.arrays), generation.arrays)
-            rows = rows_by_serials(graph, fact_rows(graph))
-            base = Record(
-                generation.sequence,
-                0,
-                NO_NAMES,
-                NO_NAMES,
-                retracted=NO_ROWS,
-                added=rows,
-            )
-            names = _NamesBySerial(
-                _by_serial(graph.entities), _by_serial(graph.relations)
-            )
-            return base, names, descriptions_in(generation.arrays)
-    base = Record(
-        identity.start, 0, NO_NAMES, NO_NAMES, retracted=NO_ROWS, added=NO_ROWS
-    )
-    return base, _NamesBySerial({}, {}), NO_DESCRIPTIONS
-
-
-def _by_serial(names: Names) -> dict[int, str]:
-    return dict(zip(names.serials().tolist(), names.names, strict=True))
+            graph = graph_from(generation.arrays)
+            return graph, descriptions_in(generation.arrays), generation.sequence
+    return Graph(), NO_DESCRIPTIONS, identity.start
 
 
 def _all_records(content: bytes, store: bytes) -> Iterator[Record]:
@@ -340,9 +306,8 @@ def _all_records(content: bytes, store: bytes) -> Iterator[Record]:
             offset = content.find(store, logged.end)
 
 
-def _lost_updates(records: list[Record], acknowledged: int) -> list[str]:
-    """The gaps between the numbers of records, up to the last acknowledged update, in words."""
-    numbers = [record.sequence for record in records]
+def _lost_updates(numbers: list[int], acknowledged: int) -> list[str]:
+    """The gaps between the numbers of updates, up to the last acknowledged one, in words."""
     end = max(acknowledged, numbers[-1]) + 1
     lost = []
     for before, after in pairwise([*numbers, end]):
@@ -353,22 +318,3 @@ def _lost_updates(records: list[Record], acknowledged: int) -> list[str]:
         elif first < last:
             lost.append(f"updates {first:,} to {last:,}")
     return lost
-
-
-def _named_facts(
-    records: list[Record], names: _NamesBySerial
-) -> tuple[list[Fact], int]:
-    """The facts that are there after all records, and how many more have a name that is lost."""
-    entities = dict(names.entities)
-    relations = dict(names.relations)
-    for record in records:
-        entities.update(enumerate(record.entities.names, record.entities.first))
-        relations.update(enumerate(record.relations.names, record.relations.first))
-
-    rows, _ = outcome(records)
-    facts = []
-    for head, direction, tail in rows.tolist():
-        relation = relation_of(direction)
-        if head in entities and relation in relations and tail in entities:
-            facts.append(Fact(entities[head], relations[relation], entities[tail]))
-    return facts, len(rows) - len(facts)

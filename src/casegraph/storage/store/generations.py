@@ -20,19 +20,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from casegraph.answering.state import State
-from casegraph.errors import CasegraphError, UnreadableFile
-from casegraph.storage.array_files import (
-    CONTENT_ERRORS,
-    AnyArray,
-    Arrays,
-    array_from_npy,
-    npy_parts,
-)
-from casegraph.storage.case_files import arrays_beside_facts, check_arrays, upgraded
-from casegraph.storage.disk import (
+from casegraph.disk import (
     flush_folder,
     is_folder,
     is_there,
@@ -42,15 +31,21 @@ from casegraph.storage.disk import (
     write_file,
     writing,
 )
+from casegraph.errors import CasegraphError, UnreadableFile
+from casegraph.storage.array_files import (
+    CONTENT_ERRORS,
+    AnyArray,
+    Arrays,
+    array_from_npy,
+    npy_parts,
+)
+from casegraph.storage.case_files import arrays_beside_facts, check_arrays
 from casegraph.storage.edge_arrays import edge_parts, edge_sizes
 from casegraph.storage.store.log import Log, log_path, log_paths, numbered_paths
 from casegraph.storage.store.records import DIGEST, Position, digest
 
 # Of the arrays and of what is counted; generations of other formats are not used.
-FORMAT = 4
-WITH_FACTS = 3  # except this one, which has facts in the place of edges
-# And this one, in which, besides, the serial number of a name is its id.
-WITHOUT_SERIALS = 2
+FORMAT = 5
 MANIFEST = "manifest"
 PREFIX = "generation-"
 UNFINISHED = "generation.new"  # while it is being written
@@ -137,7 +132,7 @@ def read(path: Path) -> Generation | None:
     if not is_folder(path):
         raise ValueError("it is not a folder")
     manifest = _read_manifest(path)
-    if manifest["format"] not in (FORMAT, WITH_FACTS, WITHOUT_SERIALS):
+    if manifest["format"] != FORMAT:
         return None
 
     made_from = manifest["of"]
@@ -148,7 +143,7 @@ def read(path: Path) -> Generation | None:
         raise ValueError(f"{MANIFEST} has a number below zero")
 
     files = manifest["files"].items()
-    arrays = upgraded({name: _read_array(path, name, sums) for name, sums in files})
+    arrays = {name: _read_array(path, name, sums) for name, sums in files}
     check_arrays(arrays)
     return Generation(path, store, start, sequence, size, log_digest, arrays)
 
@@ -188,7 +183,7 @@ def _write_unfinished(unfinished: Path, state: State, position: Position) -> Non
     log_content = memoryview(map_file(log))[: position.size]
     log_digest = digest(log_content).hex()
     sizes = edge_sizes(state.graph)
-    arrays = {**arrays_beside_facts(state), **sizes, **_serial_arrays(state)}
+    arrays = {**arrays_beside_facts(state), **sizes}
     parts = {name: [array] for name, array in arrays.items()} | edge_parts(state.graph)
     files = {}
     for name, array_parts in parts.items():
@@ -237,18 +232,6 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
 def _write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
     text = json.dumps(manifest).encode()
     write_file(folder / MANIFEST, text + b"\n" + digest(text).hex().encode())
-
-
-def _serial_arrays(state: State) -> Arrays:
-    """The serial number of each name, by which the log calls it, and how many were given out."""
-    arrays: Arrays = {}
-    for kind, names in (
-        ("entity", state.graph.entities),
-        ("relation", state.graph.relations),
-    ):
-        arrays[f"{kind}_serials"] = names.serials()
-        arrays[f"{kind}_arrived"] = np.array([names.arrived])
-    return arrays
 
 
 def _write_array(folder: Path, name: str, parts: Sequence[AnyArray]) -> tuple[int, str]:

@@ -16,8 +16,7 @@ import sys
 from pathlib import Path
 from weakref import WeakSet
 
-from casegraph.errors import StoreInUse, UnreadableFile
-from casegraph.storage.disk import (
+from casegraph.disk import (
     READ_WRITE,
     OpenFile,
     create_file,
@@ -28,12 +27,12 @@ from casegraph.storage.disk import (
     write_at,
     writing,
 )
+from casegraph.errors import StoreInUse, UnreadableFile
 
 NAME = "lock"
 SIZE = 256  # bytes of the file
 _NO_STORE_YET = b"store " + b"-" * 32 + b"\n"
 _STORE = re.compile(rb"store [0-9a-f]{32}\n")
-_OLD_CONTENT = b"process "  # locks of earlier versions have no line for the store
 
 # By this process; they may have been released since.
 _taken: "WeakSet[WriterLock]" = WeakSet()
@@ -47,7 +46,7 @@ def names_a_store(folder: Path) -> bool:
 def is_before_any_store(folder: Path) -> bool:
     """Whether the lock in a folder, if there is one, is as it is until a store has been created."""
     content = _content(folder)
-    return _STORE.match(content) is None and not content.startswith(_OLD_CONTENT)
+    return content.startswith(_NO_STORE_YET) or _NO_STORE_YET.startswith(content)
 
 
 class WriterLock:

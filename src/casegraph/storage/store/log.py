@@ -24,13 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from struct import Struct
 
-from casegraph.errors import (
-    DamagedStore,
-    IncompatibleFile,
-    ReadOnlyStore,
-    UnreadableFile,
-)
-from casegraph.storage.disk import (
+from casegraph.disk import (
     READ_WRITE,
     OpenFile,
     flush,
@@ -40,6 +34,12 @@ from casegraph.storage.disk import (
     write_at,
     write_file,
     writing,
+)
+from casegraph.errors import (
+    DamagedStore,
+    IncompatibleFile,
+    ReadOnlyStore,
+    UnreadableFile,
 )
 from casegraph.storage.store.records import (
     DIGEST,
@@ -347,6 +347,14 @@ def _older_slot(slots: list[Position | None]) -> int:
 def _not_a_log(path: Path, content: bytes) -> DamagedStore | IncompatibleFile:
     version = other_format_of(content)
     if version:
-        problem = f"has format {version}, this casegraph reads format {FORMAT}; update casegraph"
+        advice = "update casegraph"
+        if version < FORMAT:
+            advice = (
+                "'casegraph export' with the version that wrote it, then 'casegraph build' "
+                "with this one"
+            )
+        problem = (
+            f"has format {version}, this casegraph reads format {FORMAT}; {advice}"
+        )
         return IncompatibleFile(str(path), problem)
     return DamagedStore(str(path), 0, "it does not begin as a log does")

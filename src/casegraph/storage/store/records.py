@@ -1,10 +1,11 @@
 """
 The log as bytes: a beginning, then a record for each update.
 
-A record holds the names that the update brought, and the facts that went and came as rows of
-numbers. It starts with the id of the store, the number of the update and the digest of the record
-before it, and ends with a digest of all of that. So the records form a hash chain: each can be
-checked by itself, none can be missing between two others, and none can come from another store.
+A record holds the facts that went and came as rows of numbers, and the names that these numbers
+stand for, so it can be read by itself. It starts with the id of the store, the number of the update
+and the digest of the record before it, and ends with a digest of all of that. So the records form a
+hash chain: each can be checked by itself, none can be missing between two others, and none can come
+from another store.
 
     beginning  magic, format, store, start, size of settings | settings | digest
     record     header (see `_Header`) | length of each name | names
@@ -26,18 +27,17 @@ import numpy.typing as npt
 
 from casegraph.graph.arrays import Counts, Ids
 from casegraph.graph.descriptions import Description
-from casegraph.graph.directions import forward, relation_of
-from casegraph.graph.graph import Graph
+from casegraph.graph.facts import Fact
 from casegraph.graph.names import check_encoded
 from casegraph.storage.case_files import descriptions_from, encoded_descriptions
 
 MAGIC = b"casegraph log\n"
-FORMAT = 1
+FORMAT = 2
 DIGEST = 32  # bytes of a digest
 # Microseconds, years 1 to 9999.
 TIMES = range(-62_135_596_800_000_000, 253_402_300_800_000_000)
 _BEGINNING = Struct("<14sH16sQI")  # magic, format, store, start, bytes of settings
-_HEADER = Struct("<16s32sQqIIIIQIIII")  # the fields of _Header
+_HEADER = Struct("<16s32sQqIIQIIII")  # the fields of _Header
 SMALL_RECORD = 1 << 20  # bytes; a larger one is written in pieces
 _LENGTH_BYTES = 4  # of the length of a name
 _ROW_BYTES = 12  # of a fact: three numbers of four bytes
@@ -80,8 +80,8 @@ class Position(NamedTuple):
     digest: bytes
 
 
-class NewNames(NamedTuple):
-    """Names that an update brought; their serial numbers are `first` and those after it.
+class EncodedNames(NamedTuple):
+    """The names that the rows of a record refer to by their places here.
 
     content  the names one after the other in UTF-8
     offsets  (names + 1,)  where each begins, and where the last ends
@@ -89,17 +89,16 @@ class NewNames(NamedTuple):
     There may be millions, so they are strings only where `names` is asked for.
     """
 
-    first: int
     content: npt.NDArray[np.uint8]
     offsets: Counts
 
     @classmethod
-    def of(cls, first: int, names: Iterable[str] = ()) -> "NewNames":
+    def of(cls, names: Iterable[str] = ()) -> "EncodedNames":
         """Names that are given as strings."""
         encoded = [name.encode(errors="surrogatepass") for name in names]
         content = np.frombuffer(b"".join(encoded), dtype=np.uint8)
         lengths = [len(name) for name in encoded]
-        return cls(first, content, np.cumsum([0, *lengths], dtype=np.int64))
+        return cls(content, np.cumsum([0, *lengths], dtype=np.int64))
 
     @property
     def size(self) -> int:
@@ -115,13 +114,18 @@ class NewNames(NamedTuple):
             content[start:end].decode(errors="surrogatepass") for start, end in ends
         ]
 
+    def then(self, more: "EncodedNames") -> "EncodedNames":
+        """These names followed by others."""
+        content = np.concatenate([self.content, more.content])
+        offsets = np.append(self.offsets, self.offsets[-1] + more.offsets[1:])
+        return EncodedNames(content, offsets)
+
 
 @dataclass(frozen=True, slots=True)
 class Record:
     """An update: the facts that were retracted and added, as rows (head, relation, tail).
 
-    Ids of a graph change when unused names are dropped; serial numbers never do. So a record has
-    the serial numbers of names, and of a relation the forward direction of its serial number.
+    A row has the places of its names in `entities` and `relations`.
 
     sequence   the number of the update
     time       microseconds since 1970
@@ -131,12 +135,19 @@ class Record:
 
     sequence: int
     time: int
-    entities: NewNames
-    relations: NewNames
+    entities: EncodedNames
+    relations: EncodedNames
     retracted: Ids
     added: Ids
     described: tuple[Description, ...] = ()
     note: bytes = b""
+
+    def facts(self, rows: Ids) -> Iterator[Fact]:
+        """Some of its rows as facts."""
+        entities = self.entities.names
+        relations = self.relations.names
+        for head, relation, tail in rows.tolist():
+            yield Fact(entities[head], relations[relation], entities[tail])
 
 
 class LoggedRecord(NamedTuple):
@@ -157,17 +168,6 @@ class LoggedRecord(NamedTuple):
         return position._replace(
             sequence=self.record.sequence, size=self.end, digest=self.digest
         )
-
-
-def rows_by_serials(graph: Graph, rows: Ids) -> Ids:
-    """Rows (head, relation, tail) of ids, as rows of serial numbers."""
-    if graph.entities.serials_are_ids and graph.relations.serials_are_ids:
-        return rows
-    heads, directions, tails = rows.T
-    head_serials = graph.entities.serials(heads)
-    relation_serials = graph.relations.serials(relation_of(directions))
-    tail_serials = graph.entities.serials(tails)
-    return np.stack([head_serials, forward(relation_serials), tail_serials], axis=1)
 
 
 def digest(*content: bytes | memoryview | mmap) -> bytes:
@@ -223,9 +223,7 @@ def encoded_record(record: Record, store: bytes, previous: bytes) -> list[Piece]
         previous=previous,
         sequence=record.sequence,
         time=record.time,
-        first_entity=record.entities.first,
         entities=record.entities.size,
-        first_relation=record.relations.first,
         relations=record.relations.size,
         name_bytes=len(name_content),
         retracted=len(record.retracted),
@@ -290,19 +288,13 @@ def record_at(content: bytes, offset: int, store: bytes) -> LoggedRecord | None:
 
 
 class _Header(NamedTuple):
-    """The first bytes of a record; `entities` to `added`, apart from `first_`, are how many.
-
-    Logs from before there were descriptions have 64 bits for `retracted`, of which the upper half,
-    now `description_bytes`, is always 0. Likewise `added`, and notes.
-    """
+    """The first bytes of a record: what it follows, and the sizes of its parts."""
 
     store: bytes
     previous: bytes
     sequence: int
     time: int
-    first_entity: int
     entities: int
-    first_relation: int
     relations: int
     name_bytes: int
     retracted: int
@@ -345,13 +337,17 @@ def _decoded(content: bytes, offset: int, header: _Header) -> Record:
     row_count = header.retracted + header.added
     numbers = np.frombuffer(content, "<i4", count=3 * row_count, offset=rows_start)
     rows = numbers.reshape(-1, 3).astype(np.int32, copy=False)
+    if (rows < 0).any() or (
+        rows >= [header.entities, header.relations, header.entities]
+    ).any():
+        raise ValueError("its facts have names that it lacks")
     descriptions_start = rows_start + _ROW_BYTES * row_count
     descriptions_end = descriptions_start + header.description_bytes
     return Record(
         sequence=header.sequence,
         time=header.time,
-        entities=NewNames(header.first_entity, *entities),
-        relations=NewNames(header.first_relation, *relations),
+        entities=EncodedNames(*entities),
+        relations=EncodedNames(*relations),
         retracted=rows[: header.retracted],
         added=rows[header.retracted :],
         described=descriptions_from(content[descriptions_start:descriptions_end]),

@@ -3,10 +3,6 @@ From disk to a state: the newest generation, and the updates that the log has af
 
 Most clusterings depend only on the facts, so all updates of the log are applied as a single change.
 Where clusters depend on history ("grinch"), the updates are applied one after the other.
-
-Names need care. A record calls names by serial numbers, which are given out once and never change;
-a graph calls them by ids, which do change (see `graph.names`). `_SerialNumbers` turns the former
-into the latter.
 """
 
 import json
@@ -19,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from casegraph.answering.state import State
+from casegraph.disk import is_there
 from casegraph.errors import (
     DamagedStore,
     IncompatibleFile,
@@ -27,12 +24,10 @@ from casegraph.errors import (
 )
 from casegraph.graph.arrays import Ids
 from casegraph.graph.change import NO_ROWS, Change
-from casegraph.graph.directions import forward, is_inverse, relation_of
+from casegraph.graph.directions import forward
 from casegraph.graph.graph import Graph
-from casegraph.graph.names import Names
 from casegraph.settings import Settings
 from casegraph.similarity.clusters.assignment import depends_on_history
-from casegraph.storage.array_files import Arrays
 from casegraph.storage.case_files import (
     descriptions_in,
     graph_from,
@@ -40,7 +35,6 @@ from casegraph.storage.case_files import (
     settings_from,
     state_from,
 )
-from casegraph.storage.disk import is_there
 from casegraph.storage.store.generations import Generation, newest
 from casegraph.storage.store.lock import NAME as LOCK
 from casegraph.storage.store.lock import is_before_any_store, names_a_store
@@ -52,12 +46,11 @@ from casegraph.storage.store.log import (
     acknowledged_slots,
     log_paths,
 )
-from casegraph.storage.store.records import NewNames, Position, Record
+from casegraph.storage.store.records import Position, Record
 from casegraph.storage.store.tuned_settings import read_if_intact
 
 READ_ATTEMPTS = 5  # of a log that another process is replacing by a new one
 LATEST = 1 << 62  # larger than the number of any update
-NO_ID = -1  # of a serial number whose name was dropped
 
 
 class Restored(NamedTuple):
@@ -174,7 +167,7 @@ def caught_up(state: State, records: Sequence[Record]) -> State:
         for record in records:
             state = _after_together(state, [record])
     elif records:
-        state = _after_all(state, records)
+        state = _after_together(state, records)
 
     if records and state.sequence != records[-1].sequence:
         # The last records changed nothing, and left the state as it was, with its number.
@@ -188,24 +181,13 @@ def caught_up(state: State, records: Sequence[Record]) -> State:
 def state_of(generation: Generation, settings: Settings) -> State:
     """The state of a generation, with its counts if they were made with these settings."""
     arrays = generation.arrays
-    graph = with_serials(graph_from(arrays), arrays)
+    graph = graph_from(arrays)
     if settings_from(arrays) == settings:
         state = state_from(graph, arrays, settings)
         restore_counts(state, arrays)
     else:
         state = state_from(graph, {}, settings)
     return state.described(descriptions_in(arrays), generation.sequence)
-
-
-def with_serials(graph: Graph, arrays: Arrays) -> Graph:
-    """The graph of a generation, its names with the serial numbers that the arrays give them.
-
-    In a generation of format 2 there are none: there, the serial number of a name is its id.
-    """
-    if "entity_serials" in arrays:
-        graph.entities = _names_with_serials(graph.entities, "entity", arrays)
-        graph.relations = _names_with_serials(graph.relations, "relation", arrays)
-    return graph
 
 
 def outcome(records: Sequence[Record]) -> tuple[Ids, Ids]:
@@ -238,117 +220,52 @@ def _last_of_equal_rows(rows: Ids) -> npt.NDArray[np.intp]:
     return order[is_last]
 
 
-def _names_with_serials(names: Names, kind: str, arrays: Arrays) -> Names:
-    serials = arrays[f"{kind}_serials"]
-    (arrived,) = arrays[f"{kind}_arrived"].tolist()
-    is_row = serials.dtype == np.int32 and serials.shape == (len(names),)
-    if not is_row or not _are_distinct_below(serials, arrived):
-        raise ValueError(f"the serial numbers of {kind} names do not fit")
-    return names.with_serials(serials, arrived)
-
-
-def _are_distinct_below(serials: Ids, limit: int) -> bool:
-    in_range = bool((serials >= 0).all() and (serials < limit).all())
-    rise = bool((np.diff(serials) > 0).all())  # as they mostly do
-    return in_range and (rise or len(np.unique(serials)) == len(serials))
-
-
 def _start(generation: Generation | None, settings: Settings, start: int) -> State:
     if generation is None:
         return State.of(Graph(), settings, sequence=start)
     return state_of(generation, settings)
 
 
-def _after_all(state: State, records: Sequence[Record]) -> State:
-    """The state after the updates of records, as few changes as possible."""
-    later = _after_together(state, records)
-    if later is not state or len(records) == 1:
-        return later
-    # Together the records change nothing, as when the last took back what those before it did. Such
-    # a change leaves the state as it was, without the names that the records brought. But later
-    # records count on their serial numbers. So replay the last record by itself: then each of the
-    # two changes has an effect, and keeps the names.
-    before_last = _after_together(state, records[:-1])
-    return _after_together(before_last, records[-1:])
-
-
 def _after_together(state: State, records: Sequence[Record]) -> State:
     """The state after the updates of records, applied as a single change."""
     graph = state.graph.copy()
-    change = _apply(graph, records)
+    change = apply(graph, records)
     return state.after(change, graph, sequence=records[-1].sequence).state
 
 
-def _apply(graph: Graph, records: Sequence[Record]) -> Change:
+def apply(graph: Graph, records: Sequence[Record]) -> Change:
     """Apply records to a graph; returns the change."""
-    entities = _SerialNumbers(graph.entities)
-    relations = _SerialNumbers(graph.relations)
-    entities.extend([record.entities for record in records])
-    relations.extend([record.relations for record in records])
-    graph.entities = entities.names()
-    graph.relations = relations.names()
+    entities: list[str] = []
+    relations: list[str] = []
+    for record in records:
+        entities += record.entities.names
+        relations += record.relations.names
+    graph.entities, entity_ids = graph.entities.extended(entities)
+    graph.relations, relation_ids = graph.relations.extended(relations)
 
-    with_ids = [_with_ids(record, entities, relations) for record in records]
+    with_ids = []
+    for record in records:
+        own_entities = entity_ids[: record.entities.size]
+        own_directions = forward(relation_ids[: record.relations.size])
+        with_ids.append(_with_ids(record, own_entities, own_directions))
+        entity_ids = entity_ids[record.entities.size :]
+        relation_ids = relation_ids[record.relations.size :]
     added, retracted = outcome(with_ids)
     return Change(graph.apply(added, add=True), graph.apply(retracted, add=False))
 
 
-class _SerialNumbers:
-    """Names, and the id of each serial number.
-
-    A name that was dropped and arrived again has several serial numbers, all with the same id.
-    """
-
-    def __init__(self, names: Names) -> None:
-        self._names = names
-        self._ids = np.full(names.arrived, NO_ID, dtype=np.int32)
-        self._ids[names.serials()] = np.arange(len(names), dtype=np.int32)
-
-    def extend(self, updates: list[NewNames]) -> None:
-        """Give the new names of updates the next serial numbers."""
-        parts = [self._ids]
-        arrived = len(self._ids)
-        for new in updates:
-            if new.first != arrived:
-                raise ValueError("names are missing")
-            self._names, its_ids = self._names.extended(new.names)
-            if np.bincount(its_ids, minlength=1).max() > 1:
-                raise ValueError("names repeat")
-            parts.append(its_ids)
-            arrived += len(its_ids)
-        self._ids = np.concatenate(parts)
-
-    def names(self) -> Names:
-        """All names, each with its last serial number."""
-        serials = np.empty(len(self._names), dtype=np.int32)
-        with_id = np.flatnonzero(self._ids != NO_ID)
-        serials[self._ids[with_id]] = with_id  # of several for one id, the last is kept
-        return self._names.with_serials(serials, len(self._ids))
-
-    def ids(self, serials: Ids) -> Ids:
-        """The id of each serial number; `ValueError` if one has none."""
-        if (serials < 0).any() or (serials >= len(self._ids)).any():
-            raise ValueError("facts name entities or relations that do not exist")
-        # Not `self._ids[serials]`: without memory for its buffer, NumPy 2.4 crashes there.
-        found = self._ids.take(serials)
-        if (found == NO_ID).any():
-            raise ValueError("facts name entities or relations that do not exist")
-        return found
-
-
-def _with_ids(
-    record: Record, entities: _SerialNumbers, relations: _SerialNumbers
-) -> Record:
-    """The same record with ids instead of serial numbers."""
+def _with_ids(record: Record, entities: Ids, directions: Ids) -> Record:
+    """The same record with ids instead of places; the arrays have the id of each place."""
 
     def with_ids(rows: Ids) -> Ids:
-        heads, directions, tails = rows.T
-        if is_inverse(directions).any():
-            raise ValueError("facts name entities or relations that do not exist")
-        head_ids = entities.ids(heads)
-        relation_ids = relations.ids(relation_of(directions))
-        tail_ids = entities.ids(tails)
-        return np.stack([head_ids, forward(relation_ids), tail_ids], axis=1)
+        heads, relations, tails = rows.T
+        # Not `entities[heads]`: without memory for its buffer, NumPy 2.4 crashes there.
+        columns = [
+            entities.take(heads),
+            directions.take(relations),
+            entities.take(tails),
+        ]
+        return np.stack(columns, axis=1)
 
     return replace(
         record, added=with_ids(record.added), retracted=with_ids(record.retracted)
@@ -365,7 +282,7 @@ def _check_as_of(as_of: int, start: int, last: int) -> None:
 
 def _settings_in(log: Log) -> Settings:
     try:
-        return Settings.from_dict(json.loads(log.beginning.settings))
+        return Settings(**json.loads(log.beginning.settings))
     except (TypeError, ValueError, RecursionError) as error:
         problem = f"has settings of another version ({error}); update casegraph"
         raise IncompatibleFile(str(log.path), problem) from error

@@ -50,8 +50,11 @@ from pathlib import Path
 from secrets import token_bytes
 from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 
+import numpy as np
+
 from casegraph.answering.state import State
 from casegraph.casebase import CaseBase
+from casegraph.disk import is_there, writing
 from casegraph.errors import (
     CasegraphError,
     DamagedStore,
@@ -60,17 +63,17 @@ from casegraph.errors import (
     UnreadableFile,
 )
 from casegraph.formats.python_objects import descriptions_in, facts_in
+from casegraph.graph.change import Change
 from casegraph.graph.directions import relation_of
 from casegraph.graph.facts import Fact
 from casegraph.graph.graph import Graph
 from casegraph.running import Show, quiet
 from casegraph.settings import Settings
-from casegraph.storage.disk import is_there, writing
 from casegraph.storage.store import generations, tuned_settings
 from casegraph.storage.store.generations import logger
 from casegraph.storage.store.lock import WriterLock
 from casegraph.storage.store.log import ACKNOWLEDGED, LogWriter, start_log, start_store
-from casegraph.storage.store.records import NewNames, Record, rows_by_serials
+from casegraph.storage.store.records import EncodedNames, Record
 from casegraph.storage.store.restoring import (
     caught_up,
     is_store,
@@ -113,7 +116,7 @@ class Event(NamedTuple):
     fact: Fact
 
 
-class Wanted(NamedTuple):
+class PlannedUpdate(NamedTuple):
     """An update that is to be made; its parts are as in `CaseStore.update`."""
 
     add: Rows = ()
@@ -310,7 +313,7 @@ class CaseStore(CaseBase):
         To retract an entity, name it alone: all its facts are retracted. The other arguments are
         those of `CaseBase.update`.
         """
-        wanted = Wanted(add, retract, describe, note)
+        wanted = PlannedUpdate(add, retract, describe, note)
         self._refuse_change_in_change()
         with self._turn:
             writer = self._checked_writer()
@@ -324,7 +327,7 @@ class CaseStore(CaseBase):
 
     def update_all(
         self,
-        all_wanted: Iterable[Wanted],
+        all_wanted: Iterable[PlannedUpdate],
         meanwhile: Meanwhile | None = None,
     ) -> list[Step | CasegraphError]:
         """Make several updates, one after the other; all are on disk when it returns.
@@ -388,6 +391,8 @@ class CaseStore(CaseBase):
             writer = self._checked_writer()
             if forget_history:
                 writer = self._forget_history(writer)
+            elif self._state.has_many_unused_names:
+                self._state = self._state.compacted()
             self.prepare(show=show)
             self._write_generation(writer)
 
@@ -496,10 +501,12 @@ class CaseStore(CaseBase):
         The old log counts until `acknowledged` names the new one, which is a single write.
         """
         empty = State.of(Graph(), self.settings, sequence=self.sequence)
-        facts = self.graph.compacted().facts()
-        step = empty.updated(facts, describe=self.state.descriptions)
+        graph = self.graph.compacted()
+        descriptions = self.state.descriptions
+        step = empty.after(Change(added=graph.fact_rows()), graph)
         # Without facts nothing changed, and the state would keep its number.
-        step = step._replace(state=step.state.numbered(self.sequence + 1))
+        state = step.state.described(descriptions, self.sequence + 1)
+        step = step._replace(state=state, described=tuple(descriptions))
         first = _record(empty, step)
         with writer.guarded():
             settings = read_log(self.folder).beginning.settings
@@ -515,43 +522,16 @@ class CaseStore(CaseBase):
 
 def events_in(log: Log, since: int, until: int) -> Iterator[Event]:
     """What was added and retracted in the updates of a log after `since`, up to `until`."""
-    entities: list[str] = []  # by serial number
-    relations: list[str] = []
-
-    def named(rows: Ids) -> list[Fact]:
-        facts = []
-        for head, direction, tail in rows.tolist():
-            relation = relations[relation_of(direction)]
-            facts.append(Fact(entities[head], relation, entities[tail]))
-        return sorted(facts)
-
     for logged in log.after(log.first):
         record = logged.record
-        entities += record.entities.names
-        relations += record.relations.names
         if since < record.sequence <= until:
             when = datetime.fromtimestamp(record.time / 1e6, tz=UTC)
-            for fact in named(record.retracted):
+            for fact in sorted(record.facts(record.retracted)):
                 yield Event(record.sequence, when, "-", fact)
-            for fact in named(record.added):
+            for fact in sorted(record.facts(record.added)):
                 yield Event(record.sequence, when, "+", fact)
             for fact in described_as_facts(record.described):
                 yield Event(record.sequence, when, "=", fact)
-
-
-def _record(before: State, step: Step, note: Note | None = None) -> Record:
-    """What an update changed, and its new names; facts refer to names by serial numbers."""
-    graph = step.graph
-    return Record(
-        sequence=step.state.sequence,
-        time=time.time_ns() // 1000,
-        entities=_new_names(before.graph.entities, graph.entities),
-        relations=_new_names(before.graph.relations, graph.relations),
-        retracted=rows_by_serials(graph, step.change.retracted),
-        added=rows_by_serials(graph, step.change.added),
-        described=step.described,
-        note=b"" if note is None else note(step.update),
-    )
 
 
 def described_as_facts(described: Iterable[Description]) -> Iterator[Fact]:
@@ -563,8 +543,44 @@ def described_as_facts(described: Iterable[Description]) -> Iterator[Fact]:
             yield Fact(name, "type", its_type)
 
 
-def _new_names(before: Names, after: Names) -> NewNames:
-    return NewNames(before.arrived, *after.encoded_from(len(before)))
+def _record(before: State, step: Step, note: Note | None = None) -> Record:
+    """What an update changed, with the names of all facts that it changed."""
+    graph = step.graph
+    change = step.change
+    rows = np.concatenate([change.retracted, change.added])
+    entities, rows[:, [0, 2]] = _with_places(
+        graph.entities, len(before.graph.entities), rows[:, [0, 2]]
+    )
+    relations, rows[:, 1] = _with_places(
+        graph.relations, len(before.graph.relations), relation_of(rows[:, 1])
+    )
+    return Record(
+        sequence=step.state.sequence,
+        time=time.time_ns() // 1000,
+        entities=entities,
+        relations=relations,
+        retracted=rows[: len(change.retracted)],
+        added=rows[len(change.retracted) :],
+        described=step.described,
+        note=b"" if note is None else note(step.update),
+    )
+
+
+def _with_places(names: Names, known: int, used: Ids) -> tuple[EncodedNames, Ids]:
+    """The names that a record needs, and for each use of a name its place among them.
+
+    known  the number of names before the update; the update uses all that came with it
+
+    Known names come first, then the new ones, of which there may be millions.
+    """
+    new = EncodedNames(*names.encoded_from(known))
+    is_known = used < known
+    if not is_known.any():
+        return new, used - known
+    known_ids, known_places = np.unique(used[is_known], return_inverse=True)
+    places = used + (len(known_ids) - known)
+    places[is_known] = known_places
+    return EncodedNames.of(map(names.__getitem__, known_ids.tolist())).then(new), places
 
 
 def _locked(folder: Path) -> WriterLock:

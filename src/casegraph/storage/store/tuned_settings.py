@@ -11,10 +11,10 @@ import json
 import logging
 from pathlib import Path
 
+from casegraph.disk import atomic_write, is_there, read_file
 from casegraph.errors import CasegraphError
 from casegraph.settings import Settings
 from casegraph.storage.array_files import CONTENT_ERRORS
-from casegraph.storage.disk import atomic_write, is_there, read_file
 from casegraph.storage.store.records import digest
 
 NAME = "settings"
@@ -48,7 +48,7 @@ def read(folder: Path, store: bytes) -> Settings | None:
     kept = json.loads(text)
     if kept["store"] != store.hex():
         raise ValueError("it belongs to another store")
-    return Settings.from_dict(kept["settings"])
+    return Settings(**kept["settings"])
 
 
 def read_if_intact(folder: Path, store: bytes) -> Settings | None:

@@ -1,5 +1,5 @@
 """
-Pictures of streams, by Matplotlib (the extra `experiments`): figures 3 and 4 of the paper, time.
+Pictures of streams, by Matplotlib: figures 3 and 4 of the paper, time.
 
 They are drawn from the records that streams write. Several seeds become a line through their means
 and a band from the smallest to the largest value. The same records give the same file.
@@ -13,9 +13,8 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any, NamedTuple, TypeAlias
 
-from casegraph.errors import optional_module
-from casegraph.experiments.records import Record, mrr_of
-from casegraph.storage.disk import atomic_write
+from casegraph.disk import atomic_write
+from casegraph.experiments.journal import Record, mrr_of
 
 Theirs: TypeAlias = Any  # an object of Matplotlib, which need not be installed
 # What to draw for a record, if anything.
@@ -368,9 +367,6 @@ def _legend_below(figure: Theirs, axes: Iterable[Theirs]) -> None:
 
 
 def _pyplot() -> Theirs:
-    """Matplotlib, drawing to files only; an error that says what to install if it is not there."""
-    matplotlib = optional_module(
-        "matplotlib", "pictures need Matplotlib", extra="experiments"
-    )
-    matplotlib.use("svg")
+    """Matplotlib, drawing to files only."""
+    import_module("matplotlib").use("svg")
     return import_module("matplotlib.pyplot")

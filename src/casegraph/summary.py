@@ -6,7 +6,6 @@ import numpy as np
 
 from casegraph.answering.state import State
 from casegraph.casebase import CaseBase
-from casegraph.graph.digest import relations_in_use
 from casegraph.storage.store.checking import size
 from casegraph.storage.store.lock import NAME as LOCK
 from casegraph.storage.store.store import CaseStore
@@ -16,7 +15,7 @@ LARGEST = 5  # how many entities, sets of relations and clusters to name
 Row = tuple[str, str, int]  # what, which, how many
 
 
-def described(cases: CaseBase) -> list[Row]:
+def summary(cases: CaseBase) -> list[Row]:
     """Counts, the entities with most facts, the largest groups of entities, and bytes on disk."""
     state = cases.state
     return [
@@ -36,7 +35,7 @@ def _totals(state: State) -> Iterator[Row]:
     entities = sum(len(profiles.members(profile)) for profile in profiles.living())
     yield "facts", "", len(graph)
     yield "entities", "", entities
-    yield "relations", "", len(relations_in_use(graph))
+    yield "relations", "", len(graph.relations_in_use())
     if len(state.descriptions):
         yield "labels and types", "", len(state.descriptions)
 

@@ -16,13 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from casegraph.batch.resumption import Resumable
-from casegraph.errors import IncompatibleFile, InvalidArgument
-from casegraph.evaluation.datasets import Benchmark
-from casegraph.evaluation.evaluation import read_files
-from casegraph.experiments.arrivals import SEED_GRAPH, Arrivals, Plan, arrivals
-from casegraph.experiments.asking import TEST, asked_after, digest_of, metrics_of
-from casegraph.experiments.embeddings import (
+from benchmarks.experiments.embeddings import (
     Embedding,
     Lesson,
     Trained,
@@ -30,7 +24,18 @@ from casegraph.experiments.embeddings import (
     asked_for,
     replayed,
 )
-from casegraph.experiments.records import Record, read_records
+from casegraph.batch.resumption import Resumable
+from casegraph.errors import IncompatibleFile, InvalidArgument
+from casegraph.evaluation.datasets import Benchmark
+from casegraph.evaluation.evaluation import read_files
+from casegraph.experiments.arrivals import SEED_GRAPH, Arrivals, Plan, arrivals
+from casegraph.experiments.journal import Record, read_records
+from casegraph.experiments.stream_questions import (
+    TEST,
+    asked_after,
+    digest_of,
+    metrics_of,
+)
 from casegraph.graph.arrays import Counts
 from casegraph.running import Show, quiet
 

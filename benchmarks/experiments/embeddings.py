@@ -1,5 +1,5 @@
 """
-Embeddings to compare with, by PyKEEN and PyTorch (the extra `experiments`).
+Embeddings to compare with, by PyKEEN and PyTorch (`scripts/pykeen` installs them).
 
 PyKEEN has the models and their losses. The training loop is here, because a stream needs what
 PyKEEN's loops do not offer: entities that have not arrived yet are not drawn as negatives, and
@@ -13,6 +13,7 @@ state of the optimizer is not kept, so it warms up again.
 """
 
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from time import process_time
@@ -20,18 +21,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from casegraph.answering.ranks import Ranks, distinct
-from casegraph.errors import optional_module
-from casegraph.experiments.embedding_scores import (
+from benchmarks.experiments.embedding_scores import (
     BY_DIRECTION,
     BY_DISTANCE,
     Scoring,
     Theirs,
 )
+from casegraph.answering.ranks import Ranks, distinct
+from casegraph.disk import atomic_write
 from casegraph.graph.arrays import Counts, Flags, Floats, Ids, rows_with, run_bounds
 from casegraph.graph.directions import backward, direction_count, forward
 from casegraph.running import Show, quiet
-from casegraph.storage.disk import atomic_write
 
 MODELS = ("TransE", "DistMult", "ComplEx", "ConvE", "RotatE")
 TIMES_AS_LIKELY = 10.0  # how much more likely facts near newcomers are trained on again
@@ -102,9 +102,9 @@ class Embedding:
     """A model of PyKEEN for all entities and relations, many of which may arrive later."""
 
     def __init__(self, training: Training, entities: int, relations: int) -> None:
-        torch = _imported("torch")
-        triples = _imported("pykeen.triples")
-        models = _imported("pykeen.models")
+        torch = import_module("torch")
+        triples = import_module("pykeen.triples")
+        models = import_module("pykeen.models")
         torch.set_num_threads(training.threads)
         torch.manual_seed(training.seed)
         self.training = training
@@ -364,7 +364,7 @@ def _keys(rows: Ids, entities: int) -> Counts:
 
 
 def _loss(model: str) -> Theirs:
-    losses = _imported("pykeen.losses")
+    losses = import_module("pykeen.losses")
     if model in BY_DISTANCE:
         return losses.NSSALoss(margin=MARGIN, adversarial_temperature=1.0)
     return losses.InfoNCELoss(margin=0.0, log_adversarial_temperature=0.0)
@@ -394,7 +394,7 @@ def _parameters(model: Theirs) -> dict[str, Any]:
 
 
 def _set_parameters(model: Theirs, arrays: dict[str, Any]) -> None:
-    torch = _imported("torch")
+    torch = import_module("torch")
     tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
     model.load_state_dict(tensors)
 
@@ -405,9 +405,3 @@ def _with_prefix(arrays: dict[str, Any], prefix: str) -> dict[str, Any]:
         for name, array in arrays.items()
         if name.startswith(prefix)
     }
-
-
-def _imported(name: str) -> Theirs:
-    """A module of PyKEEN or torch; an error that says what to install if there is none."""
-    library = name.partition(".")[0]
-    return optional_module(name, f"embeddings need {library}", extra="experiments")

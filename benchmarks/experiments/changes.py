@@ -24,7 +24,7 @@ from casegraph.evaluation.evaluation import (
 )
 from casegraph.evaluation.ranking import metrics
 from casegraph.execution.executor import HERE
-from casegraph.experiments.records import MRR, Record
+from casegraph.experiments.journal import MRR, Record
 from casegraph.experiments.verification import differences, rebuilt
 from casegraph.graph.directions import relation_of
 from casegraph.running import Show, quiet

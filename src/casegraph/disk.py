@@ -282,21 +282,6 @@ def remove(path: Path) -> None:
     path.rmdir()
 
 
-def user_folder(*, windows: tuple[str, str], mac: str, other: tuple[str, str]) -> Path:
-    """A folder of the user, such as that for caches, by the convention of the system.
-
-    windows  the environment variable that names it, and where it is below the home folder if
-             the variable is not set
-    mac      where it is below the home folder
-    other    like `windows`, for all other systems
-    """
-    home = Path.home()
-    if sys.platform == "darwin":
-        return home / mac
-    variable, below_home = windows if sys.platform == "win32" else other
-    return Path(os.environ.get(variable) or home / below_home)
-
-
 def _check_regular(path: Path, status: os.stat_result) -> None:
     kind = _kind(status)
     if kind != "a file":

@@ -13,10 +13,11 @@ from typing import NamedTuple
 from casegraph.formats.sources import MAX_RECORD_BYTES, lines_of
 
 TAB = "\t"
+MAX_FIELDS = 10_000  # of a line of TSV, or of a record of CSV
 SEPARATORS = ",;\t|"  # those that CSV may have between its fields
 
 
-class Record(NamedTuple):
+class TableRow(NamedTuple):
     """A line of TSV, or a record of CSV.
 
     line     the number of its (first) line
@@ -38,7 +39,7 @@ class Record(NamedTuple):
 
 def records_of(
     lines: Iterator[bytes], first_line: int, separator: str
-) -> Iterator[Record]:
+) -> Iterator[TableRow]:
     """The records of lines, as the `csv` module of the standard library reads them."""
     limit = max(csv.field_size_limit(), MAX_RECORD_BYTES)
     csv.field_size_limit(limit)  # for the whole process
@@ -61,8 +62,11 @@ def records_of(
         except csv.Error:
             fields = []
             problem = csv_problem
+        if len(fields) > MAX_FIELDS:
+            problem = f"found {len(fields):,} fields, and up to {MAX_FIELDS:,} are read"
+            fields = []
         raw = taken.since_last_call()
-        yield Record(line, raw, fields, _text_problem(raw) or problem)
+        yield TableRow(line, raw, fields, _text_problem(raw) or problem)
 
         line += raw.count(b"\n")
         if not raw.endswith(b"\n"):

@@ -16,7 +16,7 @@ from casegraph.answering.ranks import Ranks
 from casegraph.evaluation.evaluation import Files, Questions, directed, questions_of
 from casegraph.evaluation.ranking import metrics
 from casegraph.experiments.arrivals import Arrivals
-from casegraph.experiments.records import Record
+from casegraph.experiments.journal import Record
 from casegraph.graph.arrays import Counts, Flags, Ids
 
 TEST = "test"

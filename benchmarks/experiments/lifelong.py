@@ -20,6 +20,7 @@ from time import process_time
 
 import numpy as np
 
+from benchmarks.experiments.candidates import answers_in, mrr_and_hits, scored
 from casegraph.answering.ranks import distinct
 from casegraph.batch.resumption import Resumable
 from casegraph.casebase import CaseBase
@@ -35,9 +36,8 @@ from casegraph.evaluation.evaluation import (
     read_files,
     rows_of_relation,
 )
-from casegraph.experiments.asking import digest_of
-from casegraph.experiments.candidates import answers_in, mrr_and_hits, scored
-from casegraph.experiments.records import Record, read_records
+from casegraph.experiments.journal import Record, read_records
+from casegraph.experiments.stream_questions import digest_of
 from casegraph.graph.arrays import Counts, Flags, Floats, Ids
 from casegraph.running import Show, quiet
 from casegraph.settings import Settings

@@ -15,6 +15,7 @@ from time import process_time
 
 import numpy as np
 
+from benchmarks.experiments.candidates import mrr_and_hits, scored
 from casegraph.answering.ranks import distinct
 from casegraph.casebase import CaseBase
 from casegraph.evaluation.datasets import Benchmark
@@ -26,8 +27,7 @@ from casegraph.evaluation.evaluation import (
     read_files,
     rows_of_relation,
 )
-from casegraph.experiments.candidates import mrr_and_hits, scored
-from casegraph.experiments.records import Record
+from casegraph.experiments.journal import Record
 from casegraph.running import Show, quiet
 from casegraph.settings import Settings
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from casegraph.formats.columns import Nodes, Table, fact_or_description, table_of
 from casegraph.formats.delimited import rows_of
 from casegraph.formats.reading import Reading
-from casegraph.formats.records import TAB
 from casegraph.formats.registry import format_of, read_facts
 from casegraph.formats.sources import Place, name_of
+from casegraph.formats.table_rows import TAB
 from casegraph.graph.descriptions import Description
 
 
