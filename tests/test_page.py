@@ -224,8 +224,10 @@ SENTENCES = [
     ("born in", "What was X born in?", "What was born in X?"),
     ("is a", "X is a what?", "What is a X?"),
     ("has part", "X has part what?", "What has part X?"),
-    ("_hypernym", "What is the _hypernym of X?", "What has X as its _hypernym?"),
-    ("/a/b/c", "What is the /a/b/c of X?", "What has X as its /a/b/c?"),
+    ("_hypernym", "X — _hypernym →\u00a0?", "? — _hypernym → X"),
+    ("/a/b/c", "X — /a/b/c →\u00a0?", "? — /a/b/c → X"),
+    ("drug treats pain", "X — drug treats pain →\u00a0?", "? — drug treats pain → X"),
+    ("result_of", "X — result_of →\u00a0?", "? — result_of → X"),
 ]
 
 
