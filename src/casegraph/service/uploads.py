@@ -14,8 +14,8 @@ from casegraph.errors import MalformedFact, UnreadableFile
 from casegraph.formats.columns import chosen_edges, looks_like_header, table_of
 from casegraph.formats.delimited import rows_of
 from casegraph.formats.reading import Facts, Reading
-from casegraph.formats.records import TAB
 from casegraph.formats.registry import format_of, read_facts
+from casegraph.formats.table_rows import TAB
 from casegraph.graph.directions import forward
 from casegraph.graph.graph import Graph
 from casegraph.service.models import FilePreview, RelationCount
