@@ -233,7 +233,7 @@ def updated(cases: CaseBase, held_out: list[Fact]) -> Row:
         fact = held_out[place]
         done, wall, _ = timed(partial(cases.update, add=[fact]))
         assert done.added == 1
-        assert not done.anew
+        assert not done.rebuilt
         took["update"].append(wall * 1e3)
         _, wall, _ = timed(partial(cases.ask, fact.head, fact.relation))
         took["first question"].append(wall * 1e3)

@@ -23,7 +23,7 @@ from threading import Timer
 from typing import NamedTuple
 
 from casegraph.answering.state import State
-from casegraph.cli.sources import case_base
+from casegraph.cli.loader import case_base
 from casegraph.execution.dask import DaskExecutor
 from casegraph.execution.executor import HERE, Executor
 from casegraph.execution.shards import Shard, count_hits

@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeVar
 
-from casegraph.cli.sources import case_base
+from casegraph.cli.loader import case_base
 from casegraph.execution.shard_files import write_part
 from casegraph.execution.shards import Shard, count_hits, count_reach, with_hits
 from casegraph.settings import Settings

@@ -37,7 +37,6 @@ from benchmarks import bench_page
 from benchmarks.serving import built, serving, status_of
 from casegraph import CaseStore
 from casegraph.client import Client as HttpClient
-from casegraph.client import info
 from casegraph.evaluation.catalogue import located
 from casegraph.evaluation.datasets import Benchmark
 from casegraph.graph.facts import Fact
@@ -363,7 +362,7 @@ def long_run(
         seen = load(
             port, facts, arguments.clients, seconds if block else WARMING_UP, steady
         )
-        held = client(info()).facts
+        held = client.info().facts
         cells = [f"{block * seconds:.0f}", f"{held:,}", f"{memory(process):,.0f}"]
         print(f"| {' | '.join(cells)} | {seen.rate:,.0f} | {seen.errors} |", flush=True)
 

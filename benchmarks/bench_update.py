@@ -39,7 +39,7 @@ def main() -> None:
         done = cases.update(add=[(head, relation, tail)])
         updates.append(time.perf_counter() - started)
         assert done.added == 1
-        assert not done.anew
+        assert not done.rebuilt
         started = time.perf_counter()
         cases.ask(head, relation)
         questions.append(time.perf_counter() - started)

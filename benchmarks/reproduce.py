@@ -25,7 +25,7 @@ import numpy as np
 from casegraph.answering.state import State
 from casegraph.answering.weights import prior_times_precision
 from casegraph.casebase import CaseBase
-from casegraph.cli.sources import settings_named
+from casegraph.cli.loader import settings_named
 from casegraph.evaluation.catalogue import find, located
 from casegraph.evaluation.datasets import Benchmark
 from casegraph.evaluation.evaluation import Evaluation, Sides, evaluate

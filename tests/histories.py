@@ -64,7 +64,7 @@ class Life:
         to date, and not be dropped.
         """
         counted = _all_counted(self.cases.state)
-        assert not self.cases.update(add=add, retract=retract).anew
+        assert not self.cases.update(add=add, retract=retract).rebuilt
         kept = [
             relation
             for relation in counted

@@ -169,3 +169,16 @@ def by_name(path_type: tuple[Any, ...]) -> tuple[int, list[tuple[str, int]]]:
         is_inverse = isinstance(step, tuple)
         steps.append((oracle.inverse(step), 1) if is_inverse else (step, 0))
     return len(path_type), steps
+
+
+ARROWED = ("r → s", "s⁻¹", "⁻¹", " → ")
+
+
+def arrowed_facts() -> list[Fact]:
+    """Paths over relations whose names look like path types and like inverses."""
+    facts: list[Fact] = []
+    for number in range(4):
+        start, middle, end = (f"{letter} → {number}⁻¹" for letter in "abc")
+        facts += [(start, ARROWED[0], middle), (end, ARROWED[1], middle)]
+        facts += [(start, ARROWED[2], end), (end, ARROWED[3], start)]
+    return facts

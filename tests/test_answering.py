@@ -23,7 +23,7 @@ from tests.strategies import (
 )
 
 from casegraph.answering.query import relation_query, standings
-from casegraph.answering.results import Answers
+from casegraph.answering.results.answer import Answers
 from casegraph.casebase import CaseBase
 from casegraph.graph.arrays import ids
 from casegraph.graph.directions import forward

@@ -54,21 +54,17 @@ LAYERS = [
     "answering.weights",
     "answering.query",
     "answering.pair_strengths",
-    "answering.ranking",
-    "answering.pair_strengths",
+    "answering.ranks",
     "answering.belief",
-    "answering.rendering",
-    "answering.notebook",
     "answering.results",
     "answering.arguments",
     "answering.questions",
     "answering.notes",
     "answering.asking",
     "answering.evidence",
-    "answering.explanation",
     "answering.support",
-    "answering.change_of_mind",
-    "answering.labels",
+    "answering.reasons",
+    "answering.counterfactual",
     "execution.executor",
     "tuning.sample",
     "tuning.fitting",
@@ -100,10 +96,10 @@ LAYERS = [
     "cli.logs",
     "cli.configuration",
     "cli.progress",
-    "cli.reading",
+    "cli.reader",
     "cli.counted_files",
     "cli.streams",
-    "cli.sources",
+    "cli.loader",
     "cli.options",
     "cli.group",
     "cli.commands",
@@ -133,9 +129,9 @@ EXTRAS = [
     "pykeen",
 ]
 PUBLIC = """
-    AmbiguousName Answer Answers Benchmark CaseBase CaseStore CasegraphError ChangeOfMind
+    AmbiguousName Answer Answers Benchmark CaseBase CaseStore CasegraphError Counterfactual
     DamagedStore Description Evaluation Event Explanation Fact
-    IncompatibleFile InvalidSettings MalformedFact Neighbour NotABenchmark ReadOnlyStore Reason
+    IncompatibleFile InvalidArgument MalformedFact Neighbour NotABenchmark ReadOnlyStore Reason
     Settings StoreInUse Tuning UnknownName UnreadableFile Update evaluate read_facts write_facts
 """.split()  # noqa: SIM905
 

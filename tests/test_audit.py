@@ -14,7 +14,7 @@ from casegraph.answering.pair_strengths import Pairs
 from casegraph.answering.query import answers
 from casegraph.batch.audit import NO_REASON, Finding, audit
 from casegraph.casebase import CaseBase
-from casegraph.errors import InvalidSettings, UnknownName
+from casegraph.errors import InvalidArgument, UnknownName
 from casegraph.graph.arrays import ids
 from casegraph.graph.descriptions import Description
 from casegraph.graph.directions import forward, inverse
@@ -217,7 +217,7 @@ def test_settings_without_belief_doubt_by_score() -> None:
 
 def test_what_cannot_be_audited_is_refused() -> None:
     cases = case_base(FACTS)
-    with pytest.raises(InvalidSettings, match="top is 0; expected at least 1"):
+    with pytest.raises(InvalidArgument, match="top is 0; expected at least 1"):
         audit(cases, top=0)
     with pytest.raises(UnknownName, match="no relation is named 'r9'"):
         audit(cases, relations=("r9",))

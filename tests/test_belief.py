@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from tests.strategies import Fact, fact_lists, random_facts, shuffled
 
-from casegraph import CaseBase, InvalidSettings, Settings, world
+from casegraph import CaseBase, InvalidArgument, Settings, world
 from casegraph.answering.belief import believed, features, probabilities
 from casegraph.answering.pair_strengths import Pairs
 from casegraph.graph.arrays import Flags, Floats, Ids, ids
@@ -88,7 +88,7 @@ def test_known_answers_have_no_probability_and_the_papers_settings_have_none() -
         for answer in cases.ask(head, relation, top=-1):
             assert (answer.probability is None) == answer.known
         answers = by_paper.ask(head, relation)
-        assert answers.none is None
+        assert answers.none_probability is None
         assert {answer.probability for answer in answers} <= {None}
 
 
@@ -97,8 +97,10 @@ def test_that_nothing_is_missing_does_not_depend_on_how_many_answers_are_wanted(
 ):
     cases = case_base(FACTS)
     for head, relation, _ in FACTS[:10]:
-        said = {cases.ask(head, relation, top=top).none for top in (0, 1, 3, 50)}
-        said |= {cases.ask(head, relation, known="exclude").none}
+        said = {
+            cases.ask(head, relation, top=top).none_probability for top in (0, 1, 3, 50)
+        }
+        said |= {cases.ask(head, relation, known="exclude").none_probability}
         assert len(said) == 1
 
 
@@ -126,7 +128,7 @@ def test_the_odds_are_proportional_to_how_much_is_missing() -> None:
         odds[missing] = best.probability / (1 - best.probability)
     assert odds[0.0] == 0
     assert odds[1.0] / odds[0.1] == pytest.approx((1 / 2) / (0.1 / 1.1), rel=0.01)
-    with pytest.raises(InvalidSettings, match="missing"):
+    with pytest.raises(InvalidArgument, match="missing"):
         Settings(missing=-0.1)
 
 
@@ -247,7 +249,7 @@ def test_without_examples_the_belief_is_the_usual_one() -> None:
 
 def test_coefficients_that_are_no_numbers_are_refused() -> None:
     for wrong in ((1.0,), (*USUAL_COEFFICIENTS[1:], float("nan"))):
-        with pytest.raises(InvalidSettings, match="coefficients"):
+        with pytest.raises(InvalidArgument, match="coefficients"):
             replace(Belief(), coefficients=wrong)
 
 

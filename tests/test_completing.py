@@ -38,7 +38,7 @@ from casegraph.casebase import CaseBase
 from casegraph.errors import (
     CasegraphError,
     IncompatibleFile,
-    InvalidSettings,
+    InvalidArgument,
     UnknownName,
     UnreadableFile,
 )
@@ -342,7 +342,7 @@ def test_the_reason_is_the_main_one_of_the_question(tmp_path: Path) -> None:
         best = next(other for other in given if other.entity == answer.entity)
         main_reason = cases.explain(best).main_reason
         assert main_reason is not None
-        assert record["reason"] == main_reason.sentence(best)
+        assert record["reason"] == main_reason.sentence
 
 
 @pytest.mark.parametrize(
@@ -564,11 +564,11 @@ REFUSED: dict[str, tuple[dict[str, Any], type[CasegraphError], str]] = {
     ),
     "more than certain": (
         {"min_probability": 1.5},
-        InvalidSettings,
+        InvalidArgument,
         "min_probability is 1.5; expected from 0 to 1",
     ),
-    "nothing to keep": ({"top": 0}, InvalidSettings, "top is 0; expected at least 1"),
-    "never": ({"at_most": 0}, InvalidSettings, "at_most is 0; expected at least 1"),
+    "nothing to keep": ({"top": 0}, InvalidArgument, "top is 0; expected at least 1"),
+    "never": ({"at_most": 0}, InvalidArgument, "at_most is 0; expected at least 1"),
 }
 
 
@@ -582,7 +582,7 @@ def test_what_cannot_be_wanted_is_refused(kind: str, tmp_path: Path) -> None:
 
 def test_settings_without_belief_take_no_threshold(tmp_path: Path) -> None:
     cases = case_base(FACTS, Settings.paper("FB122"))
-    with pytest.raises(InvalidSettings, match="these settings give no probability"):
+    with pytest.raises(InvalidArgument, match="these settings give no probability"):
         complete(cases, tmp_path / "out", Wanted())
     written = lines(cases, ALL, tmp_path)
     assert {record["probability"] for record in written} == {None}

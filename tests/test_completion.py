@@ -15,7 +15,7 @@ from tests.strategies import Fact, random_fact
 from tests.test_datasets import DATA, needs_data
 
 from casegraph import CaseBase, Settings
-from casegraph.errors import InvalidSettings, NotABenchmark, UnknownName
+from casegraph.errors import InvalidArgument, NotABenchmark, UnknownName
 from casegraph.evaluation.datasets import Benchmark
 from casegraph.evaluation.evaluation import Evaluation, Sides, evaluate
 
@@ -245,9 +245,9 @@ def test_a_split_that_is_not_there_or_empty_is_no_benchmark(tmp_path: Path) -> N
 
 def test_sides_and_limits_that_make_no_sense_are_refused(tmp_path: Path) -> None:
     benchmark = written(tmp_path, **UNSEEN)
-    with pytest.raises(InvalidSettings, match="'all'"):
+    with pytest.raises(InvalidArgument, match="'all'"):
         evaluate(benchmark, EAGER, sides="all")  # type: ignore[arg-type]
-    with pytest.raises(InvalidSettings, match="limit is 0"):
+    with pytest.raises(InvalidArgument, match="limit is 0"):
         evaluate(benchmark, EAGER, limit=0)
 
 

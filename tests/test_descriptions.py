@@ -12,7 +12,7 @@ from casegraph import (
     CaseBase,
     CaseStore,
     Description,
-    InvalidSettings,
+    InvalidArgument,
     MalformedFact,
     UnknownName,
     world,
@@ -313,7 +313,7 @@ def test_every_empty_answer_says_why() -> None:
 
 def test_candidates_are_never_read_letter_by_letter() -> None:
     with pytest.raises(
-        InvalidSettings, match="candidates is 'X:1'; expected several names"
+        InvalidArgument, match="candidates is 'X:1'; expected several names"
     ):
         drugs().ask("D:1", "treats", candidates="X:1")
 

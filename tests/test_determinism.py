@@ -13,7 +13,7 @@ from random import Random
 import pytest
 from tests.strategies import Fact, random_facts, shuffled
 
-from casegraph.answering.results import Answer
+from casegraph.answering.results.answer import Answer
 from casegraph.casebase import CaseBase
 from casegraph.settings import Settings
 

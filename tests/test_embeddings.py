@@ -15,7 +15,7 @@ from benchmarks.experiments.embeddings import (
     replayed,
 )
 
-from casegraph.errors import InvalidSettings
+from casegraph.errors import InvalidArgument
 from casegraph.evaluation.catalogue import find, located
 from casegraph.evaluation.datasets import Benchmark
 from casegraph.experiments.arrivals import Plan
@@ -156,7 +156,7 @@ def test_training_teaches_a_small_graph() -> None:
 
 @needs_data
 def test_only_rotations_can_place_newcomers(tmp_path: Path) -> None:
-    with pytest.raises(InvalidSettings, match="which alone has rotations"):
+    with pytest.raises(InvalidArgument, match="which alone has rotations"):
         embedding_stream(
             Benchmark.open(located("UMLS")),
             Plan(),

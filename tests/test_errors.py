@@ -8,7 +8,7 @@ from casegraph.errors import (
     CasegraphError,
     DamagedStore,
     IncompatibleFile,
-    InvalidSettings,
+    InvalidArgument,
     MalformedFact,
     NotABenchmark,
     ReadOnlyStore,
@@ -26,7 +26,7 @@ ERRORS = [
     (UnreadableFile("facts.tsv", "permission denied"), "facts.tsv: permission denied"),
     (IncompatibleFile("nell.case", "has format 9"), "nell.case: has format 9"),
     (
-        InvalidSettings("threshold", 2, "a similarity from 0 to 1"),
+        InvalidArgument("threshold", 2, "a similarity from 0 to 1"),
         "threshold is 2; expected a similarity from 0 to 1",
     ),
     (NotABenchmark("nell", "found nothing"), "nell: found nothing"),
@@ -134,5 +134,5 @@ def test_a_long_name_is_cut_and_searched_quickly(length: int) -> None:
 
 
 def test_a_value_that_is_long_is_cut() -> None:
-    error = InvalidSettings("columns", "x" * 1000, "three names")
+    error = InvalidArgument("columns", "x" * 1000, "three names")
     assert str(error) == f"columns is '{'x' * 79}…; expected three names"

@@ -19,7 +19,7 @@ from casegraph import (
     CaseBase,
     CaseStore,
     Description,
-    InvalidSettings,
+    InvalidArgument,
     MalformedFact,
     Settings,
     evaluate,
@@ -27,7 +27,6 @@ from casegraph import (
     world,
     write_facts,
 )
-from casegraph.answering.labels import labelled
 from casegraph.batch.completion import Wanted, complete
 from casegraph.cli.output import Result, note, print_result
 from casegraph.cli.progress import progress
@@ -387,9 +386,9 @@ def test_labels_and_probabilities_go_together(here: Path) -> None:
     explanation = cases.explain(best)
     assert best.probability is not None
     assert f"probability {best.probability:.2f}" in explanation._repr_html_()
-    told = labelled(explanation, cases.descriptions)
-    assert any("W. P." in reason.precedents for reason in told)
-    assert "Wolfgang Pauli" not in told.text()
+    assert any("Wolfgang Pauli" in reason.precedents for reason in explanation)
+    assert any("W. P." in reason.sentence for reason in explanation)
+    assert "Wolfgang Pauli" not in explanation.text()
 
     (row,) = records(
         "ask", "world.case", "A. E.", "citizen of", "--known", "exclude", "--top", "1"
@@ -431,7 +430,7 @@ def test_a_notebook_shows_labels_where_there_are_any() -> None:
     assert "Old" in explanation._repr_html_()
     assert "drug 4" not in explanation._repr_html_()
     assert answers[0].entity == "disease 0"
-    assert "labelled" not in explanation.as_dict()
+    assert explanation.as_dict()["labels"]["drug 4"] == "Aspirin"
     assert explanation.as_dict()["answer"]["entity"] == "disease 0"
 
 
@@ -932,7 +931,7 @@ def test_a_question_of_something_that_is_no_text_is_an_error_of_ours() -> None:
     cases = CaseBase()
     cases.update(add=drugs())
     for entity, relation in ((1, "treats"), ("drug 0", None)):
-        with pytest.raises(InvalidSettings, match="expected a name, which is text"):
+        with pytest.raises(InvalidArgument, match="expected a name, which is text"):
             cases.ask(entity, relation)  # type: ignore[arg-type]
 
 
@@ -946,7 +945,7 @@ def test_an_evaluation_takes_a_folder_and_says_how_much_was_asked(here: Path) ->
     interval = done.mrr_interval(draws=50)
     assert interval.low <= interval.mean <= interval.high
     assert interval.mean == done.metrics["both.realistic.inverse_harmonic_mean_rank"]
-    with pytest.raises(InvalidSettings, match="expected a folder, or Benchmark"):
+    with pytest.raises(InvalidArgument, match="expected a folder, or Benchmark"):
         evaluate(3)  # type: ignore[arg-type]
     rows = records("evaluate", ".", "--no-tune", "--per-relation")
     asked = [(row["relation"], row["side"], row["questions"]) for row in rows]

@@ -19,13 +19,13 @@ from hypothesis import strategies as st
 from casegraph import (
     CaseBase,
     Fact,
-    InvalidSettings,
+    InvalidArgument,
     NotABenchmark,
     Settings,
     world,
     write_facts,
 )
-from casegraph.answering.ranking import Targets, distinct, filtered_ranks
+from casegraph.answering.ranks import Targets, distinct, filtered_ranks
 from casegraph.answering.state import State
 from casegraph.cli import cli
 from casegraph.evaluation.catalogue import find
@@ -137,7 +137,7 @@ def test_another_seed_gives_another_order(files: Files) -> None:
     ],
 )
 def test_a_plan_out_of_range_is_refused(values: dict[str, Any], message: str) -> None:
-    with pytest.raises(InvalidSettings, match=message):
+    with pytest.raises(InvalidArgument, match=message):
         Plan(**values)
 
 

@@ -2,7 +2,7 @@ import json
 import re
 from collections.abc import Iterable
 from functools import reduce
-from itertools import groupby, product
+from itertools import groupby, pairwise, product
 from operator import add
 from random import Random
 from typing import Any, get_args
@@ -12,17 +12,25 @@ from hypothesis import given
 from hypothesis import settings as example_settings
 from hypothesis import strategies as st
 from tests import oracle
-from tests.strategies import Fact, crowded_facts, random_facts, some_settings
+from tests.strategies import (
+    ARROWED,
+    Fact,
+    arrowed_facts,
+    crowded_facts,
+    random_facts,
+    some_settings,
+)
 
-from casegraph import Neighbour, world
+from casegraph import Description, Neighbour, world
 from casegraph.answering.evidence.kinds import KINDS
 from casegraph.answering.evidence.paths import PATHS_SHOWN
-from casegraph.answering.evidence.reason import KindName, Reason
-from casegraph.answering.explanation import Explanation
-from casegraph.answering.rendering import LEAST_SHOWN
-from casegraph.answering.results import Answer
+from casegraph.answering.results.answer import Answer
+from casegraph.answering.results.explanation import Explanation
+from casegraph.answering.results.reason import KindName, Reason
+from casegraph.answering.results.text import LEAST_SHOWN
 from casegraph.casebase import CaseBase
 from casegraph.errors import CasegraphError
+from casegraph.graph.directions import PathStep
 from casegraph.settings import Settings
 
 # Kinds with one piece of evidence at most.
@@ -59,13 +67,13 @@ def query_relation(answer: Answer) -> oracle.Name:
     return (answer.relation, -1) if answer.inverse else answer.relation
 
 
-def in_oracle(name: str) -> oracle.Name:
-    """A relation as the oracle names it, from its name in an explanation."""
-    return (name.removesuffix("⁻¹"), -1) if name.endswith("⁻¹") else name
+def in_oracle(step: PathStep) -> oracle.Name:
+    """A relation as the oracle names it, from a step of an explanation."""
+    return (step.relation, -1) if step.inverse else step.relation
 
 
 def path_type(reason: Reason) -> tuple[Any, ...]:
-    return tuple(in_oracle(name) for name in reason.words.split(" → "))
+    return tuple(map(in_oracle, reason.steps))
 
 
 def added_up(explanation: Explanation) -> float:
@@ -157,13 +165,12 @@ def test_every_path_shown_is_in_the_graph_edge_by_edge_and_of_the_type_named(
         for reason in reasons_of(explanation, "path"):
             assert reason.paths
             for path in reason.paths:
-                visited = path[::2]
-                relations = [in_oracle(name) for name in path[1::2]]
-                assert tuple(relations) == path_type(reason)
-                assert visited[0] == explanation.answer.asked
-                assert visited[-1] == explanation.answer.entity
-                assert set(zip(visited, relations, visited[1:], strict=False)) <= facts
-                assert len(set(visited)) == len(visited) or not settings.loop_free
+                relations = path_type(reason)
+                assert len(path) == len(relations) + 1
+                assert path[0] == explanation.answer.asked
+                assert path[-1] == explanation.answer.entity
+                assert set(zip(path, relations, path[1:], strict=False)) <= facts
+                assert len(set(path)) == len(path) or not settings.loop_free
 
 
 @pytest.mark.parametrize(
@@ -183,7 +190,7 @@ def test_the_first_paths_by_name_are_shown_and_whether_there_are_more(
             for reason in reasons_of(explanation, "path"):
                 found = paths_or_walks(facts, answer.asked, path_type(reason))
                 leading = sorted(path for path in found if path[-1] == answer.entity)
-                assert [path[::2] for path in reason.paths] == leading[:PATHS_SHOWN]
+                assert list(reason.paths) == leading[:PATHS_SHOWN]
                 assert reason.more == (len(leading) > PATHS_SHOWN)
                 more += reason.more
     assert more
@@ -232,12 +239,6 @@ def test_the_numbers_of_a_reason_are_those_of_the_oracle(
         for reason in reasons_of(explanation, "habit"):
             counts, others = oracle.habit(facts, answer.asked, relation)
             assert (reason.count, reason.of) == (counts[answer.entity], others)
-
-
-def in_words(fact: tuple[oracle.Name, str]) -> str:
-    label, tail = fact
-    name = f"{label[0]}⁻¹" if isinstance(label, tuple) else label
-    return f"{name} {tail}"
 
 
 @example_settings(max_examples=30)
@@ -342,7 +343,7 @@ def assert_near_by_facts(
             weights[neighbour.entity], abs=NEAR
         )
         both = oracle.facts_of(facts, asked) & oracle.facts_of(facts, neighbour.entity)
-        assert set(neighbour.shared) == {in_words(fact) for fact in both}
+        assert {(in_oracle(one), one.entity) for one in neighbour.shared} == both
 
 
 def assert_alike_by_profile(
@@ -352,7 +353,7 @@ def assert_alike_by_profile(
     for neighbour in neighbours:
         assert neighbour.similarity == oracle.similarity(facts, asked, neighbour.entity)
         shared = oracle.profile(facts, asked) & oracle.profile(facts, neighbour.entity)
-        assert {in_oracle(name) for name in neighbour.shared} == shared
+        assert {in_oracle(one) for one in neighbour.shared} == shared
 
 
 @example_settings(max_examples=50)
@@ -375,7 +376,7 @@ def test_an_explanation_is_json_and_text_that_names_the_answer(
         ]
         assert shown
         for reason in shown:
-            assert reason.sentence(answer) in text
+            assert reason.sentence in text
 
 
 def test_the_arrows_of_a_drawn_path_point_the_way_of_the_facts() -> None:
@@ -390,7 +391,8 @@ def test_the_arrows_of_a_drawn_path_point_the_way_of_the_facts() -> None:
     added += [("e", "r", "o"), ("f", "s", "o")]
     best = case_base(added).ask("e", "t")[0]
     reason = case_base(added).explain(best).reasons[0]
-    assert reason.paths == (("e", "r", "o", "s⁻¹", "f"),)
+    assert reason.steps == (PathStep("r"), PathStep("s", inverse=True))
+    assert reason.paths == (("e", "o", "f"),)
     assert reason.drawn() == ["e —r→ o ←s— f"]
 
 
@@ -404,7 +406,7 @@ def test_every_path_is_drawn_and_every_drawing_is_in_the_text(
         for reason in explanation:
             is_shown = reason.share >= LEAST_SHOWN * explanation.answer.score
             for drawing, path in zip(reason.drawn(), reason.paths, strict=True):
-                assert drawing.split(" ")[::2] == list(path[::2])
+                assert drawing.split(" ")[::2] == list(path)
                 assert drawing in text or not is_shown
 
 
@@ -450,3 +452,33 @@ def test_explaining_several_answers_at_once_is_explaining_each() -> None:
     answers = [*first, *second, first[0]]
     assert cases.explain_all(answers) == [cases.explain(answer) for answer in answers]
     assert cases.explain_all([]) == []
+
+
+def test_relations_whose_names_look_like_arrows_are_told_from_steps() -> None:
+    added = arrowed_facts()
+    cases = case_base(added)
+    cases.update(
+        describe=[Description(name, f"label {name} → ⁻¹") for name in ARROWED[:2]]
+    )
+    for explanation in explained(cases, entities=4):
+        document = json.loads(json.dumps(explanation.as_dict()))
+        for reason, plain in zip(explanation, document["reasons"], strict=True):
+            assert {step.relation for step in reason.steps} <= set(ARROWED)
+            assert plain["steps"] == [
+                {"relation": step.relation, "inverse": step.inverse}
+                for step in reason.steps
+            ]
+            for path in reason.paths:
+                walked = []
+                for step, ends in zip(reason.steps, pairwise(path), strict=True):
+                    head, tail = reversed(ends) if step.inverse else ends
+                    walked.append((head, step.relation, tail))
+                assert set(walked) <= set(added)
+        for neighbour in explanation.neighbours:
+            for shared in neighbour.shared:
+                ends = (neighbour.entity, str(shared.entity))
+                head, tail = reversed(ends) if shared.inverse else ends
+                assert (head, shared.relation, tail) in added
+        for reason in reasons_of(explanation, "path"):
+            words = [step.text(explanation.label) for step in reason.steps]
+            assert reason.sentence.startswith(f"{' → '.join(words)}: right")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from casegraph.errors import (
     CasegraphError,
-    InvalidSettings,
+    InvalidArgument,
     MalformedFact,
     UnreadableFile,
 )
@@ -386,7 +386,7 @@ def test_columns_that_the_header_has_not_once_are_refused(
 def test_a_setting_that_makes_no_sense_is_refused_at_once(
     options: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(InvalidSettings) as raised:
+    with pytest.raises(InvalidArgument) as raised:
         read_facts(io.BytesIO(LINE), **options)
     assert str(raised.value) == message
 

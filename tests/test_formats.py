@@ -18,7 +18,7 @@ from casegraph import (
     write_facts,
 )
 from casegraph.cli import options
-from casegraph.cli.commands import inspecting
+from casegraph.cli.commands import inspection
 from casegraph.formats import registry, writing
 from casegraph.graph.descriptions import NO_DESCRIPTIONS
 
@@ -577,4 +577,4 @@ def test_names_are_read_from_a_file_of_their_own(tmp_path: Path) -> None:
 def test_the_command_line_names_the_formats_that_there_are() -> None:
     """It has lists of its own, so that `--help` does not import what reads and writes."""
     assert options.FORMAT_NAMES == registry.FORMAT_NAMES
-    assert inspecting.WRITTEN == writing.WRITTEN
+    assert inspection.WRITTEN == writing.WRITTEN

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from casegraph.answering.explanation import reasons
 from casegraph.answering.query import answers, standings
+from casegraph.answering.reasons import reasons
 from casegraph.casebase import CaseBase
 from casegraph.graph.arrays import ids
 from casegraph.graph.directions import forward

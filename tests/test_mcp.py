@@ -15,7 +15,7 @@ from tests.serving import PATIENCE
 
 from casegraph import CaseStore, world
 from casegraph.service import models
-from casegraph.service.views import asking
+from casegraph.service.views import results
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,12 +54,12 @@ def test_tools_say_what_the_routes_say(store: CaseStore) -> None:
 
     serving = server(store)
     cases = store.what_if()
-    question = models.Question(entity="Albert Einstein", relation="citizen of")
-    expected = asking.answers(cases, asking.asked(cases, question, top=3))
+    question = models.NamedQuestion(entity="Albert Einstein", relation="citizen of")
+    expected = results.answers(cases, *results.asked(cases, [question], top=3))
     found = called(serving, "ask", {**ASKED, "top": 3})
-    assert models.Answers.model_validate(found.structured_content) == expected
+    assert models.AnswersResponse.model_validate(found.structured_content) == expected
     why = called(serving, "explain", {**ASKED, "answer": "Germany"})
-    assert models.Explanation.model_validate(why.structured_content).reasons
+    assert models.ExplanationResponse.model_validate(why.structured_content).reasons
     for name, arguments in (
         ("similar", {"entity": "Albert Einstein"}),
         ("search", {"words": "curie"}),

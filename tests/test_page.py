@@ -16,6 +16,7 @@ from urllib.parse import urlencode
 import pytest
 from tests.browsing import Window, opened_browser, window
 from tests.serving import READ_KEY, WRITE_KEY, Live, live, two_keys
+from tests.strategies import arrowed_facts
 
 import casegraph.service
 
@@ -223,8 +224,10 @@ SENTENCES = [
     ("born in", "What was X born in?", "What was born in X?"),
     ("is a", "X is a what?", "What is a X?"),
     ("has part", "X has part what?", "What has part X?"),
-    ("_hypernym", "What is the _hypernym of X?", "What has X as its _hypernym?"),
-    ("/a/b/c", "What is the /a/b/c of X?", "What has X as its /a/b/c?"),
+    ("_hypernym", "X — _hypernym →\u00a0?", "? — _hypernym → X"),
+    ("/a/b/c", "X — /a/b/c →\u00a0?", "? — /a/b/c → X"),
+    ("drug treats pain", "X — drug treats pain →\u00a0?", "? — drug treats pain → X"),
+    ("result_of", "X — result_of →\u00a0?", "? — result_of → X"),
 ]
 
 
@@ -240,30 +243,6 @@ def test_questions_are_sentences_for_relations_of_any_shape(shown: Window) -> No
             relation,
         )
         assert read == [for_tail, for_head]
-
-
-TABLES = [
-    ("a.tsv", "A\tlikes\tB\n", [["A", "likes", "B"]]),
-    ("a.csv", 'A,likes,"B, ""the"" second\nline"\nA,likes,C\n', [["A", "likes", "C"]]),
-    ("a.csv", "\ufeffsubject;predicate;object\r\nA;likes;B\r\n", [["A", "likes", "B"]]),
-    ("a.csv", "tail,head,relation\nB,A,likes\n", [["A", "likes", "B"]]),
-    ("a.jsonl", '{"head":"A","relation":"likes","tail":7}\n\n', [["A", "likes", "7"]]),
-    ("a.tsv", "A\tlikes\tB\nA\tlikes\tB\n \tlikes\tB\n", [["A", "likes", "B"]]),
-]
-
-
-def test_tables_of_many_kinds_are_read(shown: Window) -> None:
-    shown.go()
-    for name, text, expected in TABLES:
-        facts = shown.page.evaluate(
-            """async ([name, text]) => {
-              const { factsOf, readTable, rolesOf } = await import("/reading.js");
-              const read = await readTable(new File([text], name));
-              return factsOf(read, rolesOf(read)).facts;
-            }""",
-            [name, text],
-        )
-        assert facts == expected, text
 
 
 def test_a_reason_opens_into_paths_with_the_predicted_edge_dashed(
@@ -401,7 +380,7 @@ def test_what_if_shows_another_world_and_writes_nothing(
 
         opened.press("Discard")
         opened.page.locator("#imagined").wait_for(state="hidden")
-        opened.press("What would change its mind?")
+        opened.press("What would change this?")
         opened.page.locator(".mind-found li, .mind p").first.wait_for()
         opened.wait_for("combinations were tried", ".mind")
 
@@ -461,7 +440,7 @@ def test_a_file_is_dropped_on_the_empty_page_built_and_asked(
         opened.wait_for("cities.csv")
         page.locator("label", has_text="head").locator("select").select_option("person")
         page.locator("label", has_text="tail").locator("select").select_option("place")
-        opened.wait_for("1 row without a whole fact")
+        opened.wait_for("1 line without a whole fact")
         assert "3 relations found" in page.locator("main").inner_text().lower()
         page.get_by_role("button", name=re.compile(r"^Add \d+ facts$")).click()
         page.get_by_role("link", name="Ask", exact=True).last.click()
@@ -577,6 +556,26 @@ def test_hostile_names_are_only_names(browser: Browser, tmp_path: Path) -> None:
                 "script"
             )
             opened.page.get_by_role("option").first.wait_for()
+
+
+def test_relations_named_like_arrows_are_shown_as_they_are(
+    browser: Browser, tmp_path: Path
+) -> None:
+    with (
+        live(tmp_path / "store", facts=arrowed_facts()) as running,
+        window(browser, running.address) as shown,
+    ):
+        question = {"entity": "a → 0⁻¹", "relation": "⁻¹"}
+        shown.go("ask", **question, known="mark", answer="c → 0⁻¹")
+        explained = running.get("/v1/explain", **question, answer="c → 0⁻¹")
+        walked = [one["steps"] for one in explained["reasons"] if one["paths"]]
+        shown.page.locator(".why .way").first.wait_for()
+        ways = shown.page.locator(".why .way").all()
+        steps = [way.locator("bdi").all_text_contents() for way in ways]
+        arrows = ["".join(way.all_inner_texts()) for way in ways]
+    named = [[step["relation"] for step in steps] for steps in walked]
+    assert sorted(steps) == sorted(named)
+    assert all(text.startswith(("→ ", "← ")) for text in arrows)
 
 
 def test_other_views_show_the_graph(shown: Window) -> None:

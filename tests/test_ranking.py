@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from casegraph.answering.query import Standings
-from casegraph.answering.ranking import Ranks, ranks, unreached
+from casegraph.answering.ranks import Ranks, ranks, unreached
 from casegraph.evaluation.ranking import HITS, metrics
 from casegraph.graph.arrays import Counts
 

@@ -61,7 +61,7 @@ def live_through(random: Random, settings: Settings, steps: int) -> int:
             cases.state.statistics.everyone(relation)
         gone = random.sample(sorted(facts), min(len(facts), random.randint(0, 2)))
         come = [some_fact(random) for _ in range(random.randint(0, 2))]
-        assert not cases.update(add=come, retract=gone).anew
+        assert not cases.update(add=come, retract=gone).rebuilt
         facts = (facts - set(gone)) | set(come)
         other = rebuilt(cases, facts)
         assert set(cases.graph.facts()) == facts
@@ -124,7 +124,7 @@ def test_to_bring_clusters_up_to_date_never_counts_from_more_entities_than_a_reb
     to_newcomer = [(f"a{number}", "u", "hub") for number in range(neighbours)]
     from_newcomer = [("hub", "v", f"b{number}") for number in range(neighbours)]
     update = cases.update(add=to_newcomer + from_newcomer)
-    assert not update.anew
+    assert not update.rebuilt
     counted_from.clear()
     cases.prepare()
     work = sum(counted_from)
@@ -157,7 +157,7 @@ def test_a_large_change_is_counted_again_and_says_so() -> None:
     cases = CaseBase()
     cases.update(add=[("a", "r", "b")])
     many = [(f"e{number}", "r", f"e{number + 1}") for number in range(400)]
-    assert cases.update(add=many).anew
+    assert cases.update(add=many).rebuilt
 
 
 def test_an_update_leaves_who_still_holds_the_old_cases_alone() -> None:
@@ -294,7 +294,7 @@ def test_counts_are_right_after_an_update_that_counts_from_scratch(
     cases.update(add=sorted(facts))
     cases.prepare()
     monkeypatch.setattr(incremental, "MAX_HALVES", 5)
-    assert cases.update(add=[("e2", "r1", "e3")]).anew
+    assert cases.update(add=[("e2", "r1", "e3")]).rebuilt
     other = rebuilt(cases, facts | {("e2", "r1", "e3")})
     for relation in range(cases.graph.directions):
         assert_same_counts(cases, other, relation)

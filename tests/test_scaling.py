@@ -30,7 +30,7 @@ from casegraph import world
 from casegraph.answering.state import State
 from casegraph.casebase import CaseBase
 from casegraph.cli import cli
-from casegraph.errors import CasegraphError, IncompatibleFile, InvalidSettings
+from casegraph.errors import CasegraphError, IncompatibleFile, InvalidArgument
 from casegraph.execution.shard_files import FORMAT, read_part, write_part
 from casegraph.execution.shards import (
     Part,
@@ -275,7 +275,7 @@ def test_parts_that_do_not_belong_together_are_refused(kind: str, other: State) 
 
 @pytest.mark.parametrize("text", ["0/3", "4/3", "3", "a/b", "-1/3", "1/0", "1/2/3", ""])
 def test_what_names_no_shard_is_refused(text: str) -> None:
-    with pytest.raises(InvalidSettings, match="i/n with i from 1 to n, such as 2/8"):
+    with pytest.raises(InvalidArgument, match="i/n with i from 1 to n, such as 2/8"):
         Shard.named(text)
 
 

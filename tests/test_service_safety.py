@@ -32,7 +32,7 @@ from tests.serving import (
     wait_until_ready,
 )
 
-from casegraph import CaseStore, InvalidSettings, UnreadableFile
+from casegraph import CaseStore, InvalidArgument, UnreadableFile
 from casegraph.service import server
 from casegraph.service.app import routes
 from casegraph.service.keys import Keys, Right, read_keys
@@ -146,11 +146,11 @@ def test_keys_are_read_from_files_and_short_ones_are_refused(tmp_path: Path) -> 
         "read",
     ):
         file.write_text(wrong, encoding="utf-8")
-        with pytest.raises((InvalidSettings, UnreadableFile)) as error:
+        with pytest.raises((InvalidArgument, UnreadableFile)) as error:
             read_keys(file, {})
         before_the_reason, _, _ = str(error.value).partition("shorter")
         assert "short" not in before_the_reason, "the key is shown"
-    with pytest.raises(InvalidSettings):
+    with pytest.raises(InvalidArgument):
         read_keys(None, {"CASEGRAPH_READ_KEY": "fifteen bytes.."})
     with pytest.raises(UnreadableFile):
         read_keys(tmp_path / "none", {})
@@ -158,7 +158,7 @@ def test_keys_are_read_from_files_and_short_ones_are_refused(tmp_path: Path) -> 
 
 def test_another_address_is_refused_without_keys() -> None:
     for host in ("0.0.0.0", "192.0.2.1", "::", "example.org"):
-        with pytest.raises(InvalidSettings):
+        with pytest.raises(InvalidArgument):
             server.check_address(host, Keys())
     for host in ("127.0.0.1", "::1", "localhost"):
         server.check_address(host, Keys())

@@ -15,7 +15,7 @@ from casegraph.service import counting
 from casegraph.service.feed import Feed, Message
 from casegraph.service.limits import Limits
 from casegraph.service.turns import QUICK, Durations, Turns
-from casegraph.service.writing import Writer
+from casegraph.service.writer import Writer
 from casegraph.storage.store.store import PlannedUpdate
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from casegraph.errors import InvalidSettings
+from casegraph.errors import InvalidArgument
 from casegraph.settings import PAPER, Settings, check_count
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
@@ -76,7 +76,7 @@ def test_a_setting_out_of_its_range_is_refused_with_the_range(
     values: dict[str, Any], message: str
 ) -> None:
     for make in (Settings, Settings().but):
-        with pytest.raises(InvalidSettings) as raised:
+        with pytest.raises(InvalidArgument) as raised:
             make(**values)
         assert str(raised.value) == message
 
@@ -105,7 +105,7 @@ def test_a_count_is_a_whole_number_that_64_bits_hold() -> None:
         (2**63, "top is 9223372036854775808; expected from -1 to 9223372036854775807"),
         ("3", "top is '3'; expected a whole number at least -1"),
     ):
-        with pytest.raises(InvalidSettings) as raised:
+        with pytest.raises(InvalidArgument) as raised:
             check_count("top", value, -1)  # type: ignore[arg-type]
         assert str(raised.value) == message
 
@@ -113,7 +113,11 @@ def test_a_count_is_a_whole_number_that_64_bits_hold() -> None:
 def test_the_defaults_are_those_that_were_chosen_over_all_graphs() -> None:
     settings = Settings()
     assert (settings.discount, settings.decisive, settings.best) == (0.1, 0.77, 5)
-    assert (settings.ridge, settings.precedent_weight, settings.nearest) == (30, 4, 1024)
+    assert (settings.ridge, settings.precedent_weight, settings.nearest) == (
+        30,
+        4,
+        1024,
+    )
 
 
 @pytest.mark.parametrize("dataset", sorted(PAPER))
@@ -124,7 +128,7 @@ def test_settings_make_themselves_again_from_plain_values(dataset: str) -> None:
 
 def test_settings_of_a_data_set_that_the_paper_does_not_have_are_refused() -> None:
     with pytest.raises(
-        InvalidSettings,
+        InvalidArgument,
         match=r"dataset is 'FB15k'; expected one of FB122, NELL-995, WN18RR",
     ):
         Settings.paper("FB15k")

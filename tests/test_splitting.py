@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.commands import assert_refused, run
 from tests.strategies import fact_lists
 
-from casegraph import InvalidSettings, read_facts, world
+from casegraph import InvalidArgument, read_facts, world
 from casegraph.evaluation.intervals import bootstrap
 from casegraph.evaluation.splitting import split
 from casegraph.graph.facts import Fact
@@ -33,7 +33,7 @@ def test_a_split_keeps_every_fact_and_every_name_in_train(
 
 
 def test_parts_that_make_no_sense_are_refused() -> None:
-    with pytest.raises(InvalidSettings, match=r"valid is 0.5; expected at least 0"):
+    with pytest.raises(InvalidArgument, match=r"valid is 0.5; expected at least 0"):
         split([], valid=0.5, test=0.5)
 
 

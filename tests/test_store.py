@@ -41,7 +41,7 @@ from casegraph.errors import (
     CasegraphError,
     DamagedStore,
     IncompatibleFile,
-    InvalidSettings,
+    InvalidArgument,
     ReadOnlyStore,
     StoreInUse,
     UnreadableFile,
@@ -183,7 +183,7 @@ def test_a_store_can_be_opened_as_of_any_update(
         assert set(then.graph.facts()) == facts
         assert then.sequence == sequence
     for wrong in (-1, len(past)):
-        with pytest.raises(InvalidSettings, match="as_of is"):
+        with pytest.raises(InvalidArgument, match="as_of is"):
             CaseStore.open(place, as_of=wrong)
 
 
@@ -710,7 +710,7 @@ def test_descriptions_that_are_none_are_refused_however_whole_their_record_is(
 
 @pytest.mark.parametrize("as_of", ["2", 1.5, [1]])
 def test_an_update_that_is_no_number_is_refused(as_of: object, folder: Path) -> None:
-    with pytest.raises(InvalidSettings, match="expected the number of an update"):
+    with pytest.raises(InvalidArgument, match="expected the number of an update"):
         CaseStore.open(folder, as_of=as_of)  # type: ignore[arg-type]
 
 
@@ -773,7 +773,7 @@ def test_forgetting_history_keeps_the_facts_and_no_other_name(folder: Path) -> N
     assert not any(b"a secret" in content for content in contents(folder).values())
     assert said(CaseStore.open(folder, as_of=6)) == expected
     with pytest.raises(
-        InvalidSettings, match="as_of is 5; expected an update from 6 to 7"
+        InvalidArgument, match="as_of is 5; expected an update from 6 to 7"
     ):
         CaseStore.open(folder, as_of=5)
 

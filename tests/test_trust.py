@@ -20,7 +20,7 @@ from casegraph import (
     CaseBase,
     CasegraphError,
     CaseStore,
-    InvalidSettings,
+    InvalidArgument,
     NotABenchmark,
     Settings,
     UnknownName,
@@ -123,7 +123,7 @@ def test_names_alone_decide_what_is_held_out(facts: list[Fact], random: Random) 
 
 @pytest.mark.parametrize("share", [0, 1, -0.1, 2])
 def test_a_share_that_is_none_or_everything_is_refused(share: float) -> None:
-    with pytest.raises(InvalidSettings, match="share is"):
+    with pytest.raises(InvalidArgument, match="share is"):
         hold_out(Graph.of(FACTS), share)
 
 

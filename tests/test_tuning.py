@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 from hypothesis import given
 from tests.strategies import Fact, fact_lists, random_facts, shuffled
 
-from casegraph import CaseBase, CaseStore, InvalidSettings, Settings, world
+from casegraph import CaseBase, CaseStore, InvalidArgument, Settings, world
 from casegraph.cli import cli
 from casegraph.evaluation.datasets import Benchmark
 from casegraph.evaluation.evaluation import evaluate
@@ -341,9 +341,9 @@ def test_a_small_graph_and_the_settings_of_the_paper_are_not_tuned() -> None:
     cases.update(add=FACTS[:25])
     assert cases.tune() is None
     assert cases.settings == Settings()
-    with pytest.raises(InvalidSettings, match="tuned"):
+    with pytest.raises(InvalidArgument, match="tuned"):
         CaseBase(Settings.paper()).tune()
-    with pytest.raises(InvalidSettings, match="tuning"):
+    with pytest.raises(InvalidArgument, match="tuning"):
         Settings.paper().but(tuning=some_tuning())
 
 

@@ -16,7 +16,7 @@ from casegraph import (
     Answer,
     CaseBase,
     CaseStore,
-    InvalidSettings,
+    InvalidArgument,
     MalformedFact,
     Settings,
     world,
@@ -176,7 +176,7 @@ def test_the_smallest_set_is_found_and_no_smaller_one_would_do(
     rank = place(cases, answer, known)
     probability = belief(cases, answer)
 
-    found = cases.change_of_mind(answer, budget=10_000)
+    found = cases.counterfactual(answer, budget=10_000)
     assert found.probability == probability
 
     number = cases.graph.relations.find(relation)
@@ -217,7 +217,7 @@ def test_the_smallest_set_is_found_and_no_smaller_one_would_do(
 
 def test_a_budget_that_does_not_suffice_is_said(cases: CaseBase) -> None:
     answer = cases.ask("Albert Einstein", "citizen of", known="exclude")[0]
-    found = cases.change_of_mind(answer, budget=1)
+    found = cases.counterfactual(answer, budget=1)
     assert found.tried == 2
     assert not found.is_smallest
     then = cases.what_if(retract=found.facts)
@@ -225,15 +225,15 @@ def test_a_budget_that_does_not_suffice_is_said(cases: CaseBase) -> None:
     fallen = cases.what_if(retract=found.facts or [])
     is_halved = 2 * belief(fallen, answer) <= belief(cases, answer)
     assert bool(found.facts) == (rank != 1 or is_halved)
-    with pytest.raises(InvalidSettings):
-        cases.change_of_mind(answer, most=4)
+    with pytest.raises(InvalidArgument):
+        cases.counterfactual(answer, most=4)
 
 
 def test_the_answer_that_was_shown_changes_with_the_facts_that_are_named(
     cases: CaseBase,
 ) -> None:
     answer = cases.ask("Albert Einstein", "citizen of", known="exclude")[0]
-    found = cases.change_of_mind(answer)
+    found = cases.counterfactual(answer)
     assert found.facts
     then = cases.what_if(retract=found.facts)
     known = {
@@ -264,7 +264,7 @@ def test_a_set_that_halves_the_probability_is_found_and_said() -> None:
     cases.update(add=small_town())
     answer = cases.ask("someone", "citizen of")[0]
     assert answer.entity == "land 1"
-    found = cases.change_of_mind(answer)
+    found = cases.counterfactual(answer)
     assert found.facts
     assert all("someone" in fact for fact in found.facts)
     assert found.probability == answer.probability
@@ -285,10 +285,19 @@ def test_a_set_that_halves_the_probability_is_found_and_said() -> None:
     assert document["probability_then"] == found.probability_then
 
 
+def test_the_rank_then_is_known_however_far_the_answer_falls(cases: CaseBase) -> None:
+    answer = cases.ask("Andrei Sakharov", "spouse", known="exclude")[0]
+    found = cases.counterfactual(answer, most=1)
+    then = cases.what_if(retract=found.facts)
+    assert found.rank_then == place(then, answer, set())
+    assert found.rank_then is not None
+    assert found.rank_then > found.rank + 1
+
+
 def test_settings_without_belief_look_at_ranks_only() -> None:
     cases = CaseBase(Settings.paper("FB122"))
     cases.update(add=small_town())
-    found = cases.change_of_mind(cases.ask("someone", "citizen of")[0])
+    found = cases.counterfactual(cases.ask("someone", "citizen of")[0])
     assert found.probability is None
     assert found.probability_then is None
     assert "probability" not in found.sentence
@@ -306,7 +315,7 @@ def test_facts_about_the_entity_are_tried_first(
         return imagined(state, *arguments, **options)
 
     monkeypatch.setattr(State, "imagined", noted)
-    found = cases.change_of_mind(answer)
+    found = cases.counterfactual(answer)
     assert found.tried == len(tried)
     single = [fact for (fact,) in tried]
     is_about = [answer.asked in fact for fact in single]
@@ -351,7 +360,7 @@ def test_explain_says_what_would_change_its_mind() -> None:
         "Albert Einstein",
         "citizen of",
         "Germany",
-        "--change-mind",
+        "--counterfactual",
     ]
     done = run(*explain)
     assert done.exit_code == 0

@@ -11,7 +11,7 @@ from time import process_time
 
 import numpy as np
 
-from casegraph.answering.ranking import Ranks
+from casegraph.answering.ranks import Ranks
 from casegraph.answering.state import State
 from casegraph.casebase import CaseBase
 from casegraph.evaluation.datasets import Benchmark

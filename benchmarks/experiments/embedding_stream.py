@@ -25,7 +25,7 @@ from benchmarks.experiments.embeddings import (
     replayed,
 )
 from casegraph.batch.resumption import Resumable
-from casegraph.errors import IncompatibleFile, InvalidSettings
+from casegraph.errors import IncompatibleFile, InvalidArgument
 from casegraph.evaluation.datasets import Benchmark
 from casegraph.evaluation.evaluation import read_files
 from casegraph.experiments.arrivals import SEED_GRAPH, Arrivals, Plan, arrivals
@@ -89,7 +89,7 @@ def embedding_stream(
     records.
     """
     if variant.placed and training.model != "RotatE":
-        raise InvalidSettings(
+        raise InvalidArgument(
             "placed", training.model, "RotatE, which alone has rotations"
         )
     files = read_files(benchmark, TEST, benchmark.graph, show)

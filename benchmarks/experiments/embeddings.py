@@ -27,7 +27,7 @@ from benchmarks.experiments.embedding_scores import (
     Scoring,
     Theirs,
 )
-from casegraph.answering.ranking import Ranks, distinct
+from casegraph.answering.ranks import Ranks, distinct
 from casegraph.disk import atomic_write
 from casegraph.graph.arrays import Counts, Flags, Floats, Ids, rows_with, run_bounds
 from casegraph.graph.directions import backward, direction_count, forward

@@ -16,7 +16,7 @@ from time import process_time
 import numpy as np
 
 from benchmarks.experiments.candidates import mrr_and_hits, scored
-from casegraph.answering.ranking import distinct
+from casegraph.answering.ranks import distinct
 from casegraph.casebase import CaseBase
 from casegraph.evaluation.datasets import Benchmark
 from casegraph.evaluation.evaluation import (

@@ -21,7 +21,7 @@ from time import process_time
 import numpy as np
 
 from benchmarks.experiments.candidates import answers_in, mrr_and_hits, scored
-from casegraph.answering.ranking import distinct
+from casegraph.answering.ranks import distinct
 from casegraph.batch.resumption import Resumable
 from casegraph.casebase import CaseBase
 from casegraph.errors import NotABenchmark

@@ -14,10 +14,10 @@ A name is imported from its module when it is first used, so that `import casegr
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from casegraph.answering.change_of_mind import ChangeOfMind
-    from casegraph.answering.evidence.reason import Reason
-    from casegraph.answering.explanation import Explanation, Neighbour
-    from casegraph.answering.results import Answer, Answers
+    from casegraph.answering.counterfactual import Counterfactual
+    from casegraph.answering.results.answer import Answer, Answers
+    from casegraph.answering.results.explanation import Explanation, Neighbour
+    from casegraph.answering.results.reason import Reason
     from casegraph.answering.state import Update
     from casegraph.casebase import CaseBase
     from casegraph.errors import (
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         CasegraphError,
         DamagedStore,
         IncompatibleFile,
-        InvalidSettings,
+        InvalidArgument,
         MalformedFact,
         NotABenchmark,
         ReadOnlyStore,
@@ -59,13 +59,13 @@ else:
 
 
 _PUBLIC = {
-    "answering.results": "Answer Answers",
+    "answering.results.answer": "Answer Answers",
     "casebase": "CaseBase",
-    "errors": "AmbiguousName CasegraphError DamagedStore IncompatibleFile InvalidSettings "
+    "errors": "AmbiguousName CasegraphError DamagedStore IncompatibleFile InvalidArgument "
     "MalformedFact NotABenchmark ReadOnlyStore StoreInUse UnknownName UnreadableFile",
-    "answering.change_of_mind": "ChangeOfMind",
-    "answering.evidence.reason": "Reason",
-    "answering.explanation": "Explanation Neighbour",
+    "answering.counterfactual": "Counterfactual",
+    "answering.results.reason": "Reason",
+    "answering.results.explanation": "Explanation Neighbour",
     "evaluation.datasets": "Benchmark",
     "evaluation.evaluation": "Evaluation evaluate",
     "formats.registry": "read_facts",
@@ -86,7 +86,7 @@ __all__ = [
     "CaseBase",
     "CaseStore",
     "CasegraphError",
-    "ChangeOfMind",
+    "Counterfactual",
     "DamagedStore",
     "Description",
     "Evaluation",
@@ -94,7 +94,7 @@ __all__ = [
     "Explanation",
     "Fact",
     "IncompatibleFile",
-    "InvalidSettings",
+    "InvalidArgument",
     "MalformedFact",
     "Neighbour",
     "NotABenchmark",

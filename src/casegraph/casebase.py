@@ -8,54 +8,48 @@ a mixture. Every question is a function of one state.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from casegraph.answering.arguments import (
+    AnyQuestion,
+    checked_answer,
     checked_count,
+    checked_questions,
     checked_rows,
     checked_text,
     several_of,
 )
-from casegraph.answering.asking import answers_to_all, scores
-from casegraph.answering.change_of_mind import (
+from casegraph.answering.asking import answer_to, answers_to_all, scores
+from casegraph.answering.counterfactual import (
     BUDGET,
     MOST_FACTS,
-    ChangeOfMind,
-    change_of_mind,
+    Counterfactual,
+    counterfactual,
 )
-from casegraph.answering.explanation import Explanation, Neighbour, explanations
-from casegraph.answering.labels import labelled
 from casegraph.answering.questions import (
+    End,
     Known,
-    Question,
-    names_and_labels,
+    entity_of_text,
     query_of,
-    relation_id,
+    question_of,
+    relation_of_text,
     search_text,
     wanted_answers,
 )
+from casegraph.answering.reasons import explanations, neighbour_by_profile
 from casegraph.answering.state import State, Update
 from casegraph.errors import (
-    AmbiguousName,
     CasegraphError,
-    InvalidSettings,
-    UnknownName,
+    InvalidArgument,
 )
 from casegraph.execution.executor import HERE, Executor
 from casegraph.formats.python_objects import descriptions_in, facts_in
 from casegraph.graph.arrays import ids
-from casegraph.graph.descriptions import is_iri
-from casegraph.graph.directions import (
-    backward,
-    directions_of,
-    forward,
-)
+from casegraph.graph.directions import directions_of, forward
 from casegraph.graph.graph import Graph, Query
-from casegraph.graph.lookup import entity_named, relation_named
 from casegraph.running import Show, quiet
 from casegraph.settings import Settings, Tuning
 from casegraph.similarity.retrieval import contextual_entities, similar_entities
@@ -64,7 +58,8 @@ from casegraph.tuning.tuning import tuned
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from casegraph.answering.results import Answer, Answers
+    from casegraph.answering.results.answer import Answer, Answers
+    from casegraph.answering.results.explanation import Explanation, Neighbour
     from casegraph.answering.state import Retracted
     from casegraph.formats.python_objects import Rows
     from casegraph.graph.descriptions import Description, Descriptions
@@ -208,7 +203,7 @@ class CaseBase:
         if relations is None:
             chosen = list(range(len(state.graph.relations)))
         else:
-            chosen = [relation_id(state, name) for name in relations]
+            chosen = [relation_of_text(state, name) for name in relations]
         state.statistics.prepare(directions_of(chosen), show)
 
     def entity(self, text: str) -> str:
@@ -217,19 +212,12 @@ class CaseBase:
         Case and accents are ignored, and the last part of an IRI is enough.
         """
         state = self._state
-        name = entity_named(state.graph, state.descriptions, text)
-        if name in state.graph.entities:
-            return name
-        alike = search_text(state).called(text)
-        if len(alike) > 1:
-            raise AmbiguousName("entity", text, alike)
-        if not alike:
-            raise UnknownName("entity", text, names_and_labels(state))
-        return alike[0]
+        return state.graph.entities[entity_of_text(state, text)]
 
     def relation(self, text: str) -> str:
         """The name of the relation that has this name or label; an error if none or several do."""
-        return relation_named(self._state.graph, self._state.descriptions, text)
+        state = self._state
+        return state.graph.relations[relation_of_text(state, text)]
 
     def ask(
         self,
@@ -252,10 +240,10 @@ class CaseBase:
         unknown entity only the habit of the relation says anything: the answers are those that
         most others have, and `note` says that nothing is known.
         """
-        state = self._state
-        question = _question(state, head, relation)
-        wanted = wanted_answers(state, top, known, candidates, of_type)
-        return answers_to_all(state, [question], wanted)[0]
+        question = (head, relation, None)
+        return self.ask_many(
+            [question], top, known=known, candidates=candidates, of_type=of_type
+        )[0]
 
     def ask_head(
         self,
@@ -268,32 +256,90 @@ class CaseBase:
         of_type: str | None = None,
     ) -> Answers:
         """The best answers to (?, relation, tail)."""
-        state = self._state
-        question = _question(state, tail, relation, is_about_heads=True)
-        wanted = wanted_answers(state, top, known, candidates, of_type)
-        return answers_to_all(state, [question], wanted)[0]
+        question = (None, relation, tail)
+        return self.ask_many(
+            [question], top, known=known, candidates=candidates, of_type=of_type
+        )[0]
 
     def ask_many(
         self,
-        questions: Sequence[tuple[str, str]],
+        questions: Sequence[AnyQuestion],
         top: int = 10,
         *,
         known: Known = "mark",
         candidates: Iterable[str] | None = None,
         of_type: str | None = None,
     ) -> list[Answers]:
-        """Several questions (head, relation, ?) at once, answered in parallel."""
+        """Several questions at once, answered in parallel.
+
+        questions  each (head, relation, None) or (None, relation, tail), where None stands for what
+                   is asked for; or (head, relation)
+        """
         state = self._state
-        rows = checked_rows("questions", questions, ("head", "relation"))
-        asked = [_question(state, head, relation) for head, relation in rows]
+        asked = []
+        for head, relation, tail in checked_questions(questions):
+            if head is None:
+                asked.append(question_of(state, tail, relation, "head"))
+            else:
+                asked.append(question_of(state, head, relation))
         wanted = wanted_answers(state, top, known, candidates, of_type)
         return answers_to_all(state, asked, wanted)
 
-    def explain(self, answer: Answer) -> Explanation:
-        """Why an answer was given: reasons that add up to its score, with their precedents."""
-        return self.explain_all([answer])[0]
+    @overload
+    def explain(
+        self, answer: Answer, /, *, facts: int = 0, failures: int = 0
+    ) -> Explanation: ...
+    @overload
+    def explain(
+        self,
+        head: str,
+        relation: str,
+        tail: str,
+        /,
+        *,
+        wanted: End = "tail",
+        facts: int = 0,
+        failures: int = 0,
+    ) -> Explanation: ...
+    def explain(
+        self,
+        answer: Answer | str,
+        relation: str = "",
+        tail: str = "",
+        /,
+        *,
+        wanted: End = "tail",
+        facts: int = 0,
+        failures: int = 0,
+    ) -> Explanation:
+        """Why an answer was given: reasons that add up to its score, with their precedents.
 
-    def explain_all(self, answers: Sequence[Answer]) -> list[Explanation]:
+        It is an answer to a question, or the fact (head, relation, tail): why the tail is an answer
+        to (head, relation, ?), or the head to (?, relation, tail) if the head is wanted.
+
+        facts     how many of the facts that each reason rests on are listed
+        failures  how many entities are listed that have the same evidence, but other answers
+        """
+        if isinstance(answer, str) and relation:
+            answer = self.answer(answer, relation, tail, wanted=wanted)
+        given = checked_answer(answer)
+        return self.explain_all([given], facts=facts, failures=failures)[0]
+
+    def answer(
+        self, head: str, relation: str, tail: str, *, wanted: End = "tail"
+    ) -> Answer:
+        """The tail as an answer to (head, relation, ?), or the head as one to (?, relation, tail).
+
+        `NotReached` if no evidence leads there.
+        """
+        state = self._state
+        asked, found = (tail, head) if wanted == "head" else (head, tail)
+        question = question_of(state, self.entity(asked), relation, wanted)
+        return answer_to(state, question, entity_of_text(state, found))
+
+    def explain_all(
+        self, answers: Sequence[Answer], *, facts: int = 0, failures: int = 0
+    ) -> list[Explanation]:
         """Why each of several answers was given.
 
         The answers to one question are explained in one pass.
@@ -312,9 +358,14 @@ class CaseBase:
         for query, places in by_query.items():
             its_answers = [answers[place] for place in places]
             its_entities = ids(entities[place] for place in places)
-            found = explanations(state, query, its_answers, its_entities)
-            if len(state.descriptions) or is_iri(its_answers[0].relation):
-                found = [_with_labels(explanation, state) for explanation in found]
+            found = explanations(
+                state,
+                query,
+                its_answers,
+                its_entities,
+                facts=facts,
+                failures=failures,
+            )
             explained.update(zip(places, found, strict=True))
         return [explained[place] for place in range(len(answers))]
 
@@ -327,16 +378,13 @@ class CaseBase:
         """
         count = checked_count("top", top)
         state = self._state
-        name = entity_named(state.graph, state.descriptions, entity)
-        own = state.graph.entities.find(name)
-        if own is None:
-            raise UnknownName("entity", entity, names_and_labels(state))
+        own = entity_of_text(state, entity)
         if relation is None:
             near = similar_entities(state.profiles, state.graph, own, count)
         else:
-            query = Query(own, forward(relation_id(state, relation)))
+            query = Query(own, forward(relation_of_text(state, relation)))
             near = contextual_entities(state.profiles, state.graph, query, count)
-        return [Neighbour.of(state, own, other) for other in near.tolist()]
+        return [neighbour_by_profile(state, own, other) for other in near.tolist()]
 
     def search(self, words: str, top: int = 10) -> list[Hit]:
         """The entities whose name or label contains all these words, the best first.
@@ -393,14 +441,14 @@ class CaseBase:
         settings = state.settings.but(missing=missing)
         return CaseBase.of_state(state.answering_by(settings))
 
-    def change_of_mind(
+    def counterfactual(
         self,
         answer: Answer,
         *,
         most: int = MOST_FACTS,
         budget: int = BUDGET,
         show: Show = quiet,
-    ) -> ChangeOfMind:
+    ) -> Counterfactual:
         """The fewest facts without which an answer would lose its rank, or half of its probability
         (a counterfactual).
 
@@ -411,11 +459,11 @@ class CaseBase:
         entity asked about first. Other known answers are skipped.
         """
         if not 1 <= most <= MOST_FACTS:
-            raise InvalidSettings("most", most, f"from 1 to {MOST_FACTS}")
+            raise InvalidArgument("most", most, f"from 1 to {MOST_FACTS}")
         state = self._state
         query, _ = query_of(state, answer)
         tries = checked_count("budget", budget)
-        return change_of_mind(state, query, answer, most=most, budget=tries, show=show)
+        return counterfactual(state, query, answer, most=most, budget=tries, show=show)
 
     def save(self, path: str | Path) -> None:
         """Write the facts, the settings and what was counted to a file."""
@@ -436,16 +484,3 @@ class CaseBase:
         made = CaseBase.__new__(CaseBase)
         made._start_with(state)
         return made
-
-
-def _question(
-    state: State, entity: str, relation: str, *, is_about_heads: bool = False
-) -> Question:
-    """The question (entity, relation, ?), or (?, relation, entity), by names or labels."""
-    name = entity_named(state.graph, state.descriptions, entity)
-    number = relation_id(state, relation)
-    return Question(name, backward(number) if is_about_heads else forward(number))
-
-
-def _with_labels(explanation: Explanation, state: State) -> Explanation:
-    return replace(explanation, labelled=labelled(explanation, state.descriptions))

@@ -1,24 +1,36 @@
 """
-A client of the service (the extra `client`): every route is a function that returns a `Call`.
+A client of the service (the extra `client`): every route is a method, synchronous or not.
 
-Calls are executed by a synchronous or an asynchronous client:
-
-    from casegraph.client import AsyncClient, Client, ask
+    from casegraph.client import AsyncClient, Client
 
     with Client("http://localhost:8321") as client:
-        answers = client(ask("Albert Einstein", "citizen of"))
+        answers = client.ask("Albert Einstein", "citizen of")
 
     async with AsyncClient("http://localhost:8321", key=KEY) as client:
-        answers = await client(ask("Albert Einstein", "citizen of"))
+        answers = await client.ask("Albert Einstein", "citizen of")
 
-Both return the models of `service.models`, and raise a `Problem` if the service returns an error.
+Both return the models of `service.models`, and raise a `Problem` if the service returns an error or
+cannot be reached.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar
+from collections.abc import Awaitable, Callable, Iterable
+from inspect import signature
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Generic,
+    NamedTuple,
+    ParamSpec,
+    Self,
+    TypedDict,
+    TypeVar,
+    Unpack,
+    overload,
+)
 
 import httpx
 from pydantic import BaseModel
@@ -27,17 +39,23 @@ from casegraph.errors import CasegraphError
 from casegraph.service import models
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+    from collections.abc import AsyncIterator, Iterator, Mapping
+
+    from casegraph.answering.questions import End, Known
 
 M = TypeVar("M", bound=BaseModel)
+P = ParamSpec("P")
+Arguments = Callable[Concatenate[Any, P], None]
 FactLike = tuple[str, str, str]
 TIMEOUT = httpx.Timeout(30.0)
+KEYWORDS = ("at", "page", "options")  # parameters that stand for several
+LISTS = {"add", "retract", "describe"}
 
 
 class Problem(CasegraphError):
-    """The service returned an error.
+    """The service returned an error, or cannot be reached.
 
-    status    the status code of HTTP
+    status    the status code of HTTP; 0 if there was no response
     document  the problem details of RFC 9457; its "detail" is the message
     """
 
@@ -48,35 +66,286 @@ class Problem(CasegraphError):
         self.document = dict(document)
 
 
-@dataclass(frozen=True, slots=True)
-class Call(Generic[M]):
-    """A request that a client can make, and the model of its response."""
+class Route(Generic[P, M]):
+    """A route of the service, which is a method of both clients.
 
-    method: str
-    path: str
-    model: type[M]
-    params: dict[str, Any] = field(default_factory=dict)
-    body: BaseModel | None = None
-    headers: dict[str, str] = field(default_factory=dict)
+    model      of its response
+    arguments  a function with its parameters: of its path, and of its query or its body
+    body       the model of its body, if it has one
+    """
 
-    def request(self) -> dict[str, Any]:
-        """The arguments for httpx; parameters that are None are left to the service."""
-        params = {
-            name: _text(value)
-            for name, value in self.params.items()
-            if value is not None
-        }
-        headers = dict(self.headers)
-        request = {
-            "method": self.method,
-            "url": self.path,
-            "params": params,
-            "headers": headers,
-        }
+    def __init__(
+        self,
+        method: str,
+        path: str,
+        model: type[M],
+        arguments: Arguments[P],
+        body: type[BaseModel] | None,
+    ) -> None:
+        self.method = method
+        self.path = path
+        self.model = model
+        self.body = body
+        self.__doc__ = arguments.__doc__
+        self.__signature__ = signature(arguments)
+
+    @overload
+    def __get__(self, client: None, owner: type[object]) -> Route[P, M]: ...
+    @overload
+    def __get__(self, client: Client, owner: type[object]) -> Callable[P, M]: ...
+    @overload
+    def __get__(
+        self, client: AsyncClient, owner: type[object]
+    ) -> Callable[P, Awaitable[M]]: ...
+    def __get__(
+        self, client: Client | AsyncClient | None, owner: type[object]
+    ) -> object:
+        if client is None:
+            return self
+
+        def method(*args: P.args, **kwargs: P.kwargs) -> object:
+            return client.send(self.model, self.request(*args, **kwargs))
+
+        method.__doc__ = self.__doc__
+        return method
+
+    def request(self, *args: P.args, **kwargs: P.kwargs) -> dict[str, Any]:
+        """What httpx is to send; parameters that are None are left to the service."""
+        _, *arguments = self.__signature__.bind(None, *args, **kwargs).arguments.items()
+        given: dict[str, Any] = {}
+        for name, value in arguments:
+            given |= value if name in KEYWORDS else {name: value}
+        key = given.pop("idempotency_key", None)
+        headers = {} if key is None else {"Idempotency-Key": key}
+        request = {"method": self.method, "url": self.path, "headers": headers}
         if self.body is not None:
-            request["content"] = self.body.model_dump_json()
-            headers["content-type"] = "application/json"
-        return request
+            return {**request, "json": _body(self.body, given)}
+        params = {name: value for name, value in given.items() if value is not None}
+        if "job" in params:
+            request["url"] = self.path.format(job=params.pop("job"))
+        return {**request, "params": params}
+
+
+def _body(model: type[BaseModel], given: dict[str, Any]) -> dict[str, Any]:
+    """The body of a request: a job as it is, or of the arguments, where a pair is a question."""
+    job = given.get("job")
+    if isinstance(job, model):
+        return job.model_dump(mode="json")
+    values = dict(given)
+    for name in LISTS & given.keys():
+        values[name] = list(given[name])
+    if "question" in given:
+        values["question"] = _question(given["question"])
+    if "questions" in given:
+        values["questions"] = [_question(one) for one in given["questions"]]
+    return model.model_validate(values).model_dump(mode="json")
+
+
+def _question(question: Pair) -> models.NamedQuestion:
+    if isinstance(question, models.NamedQuestion):
+        return question
+    entity, relation = question
+    return models.NamedQuestion(entity=entity, relation=relation)
+
+
+class AsOf(TypedDict, total=False):
+    """Answer as after this update; by default as of now."""
+
+    as_of: int | None
+
+
+class Page(AsOf, total=False):
+    """How many rows of a long list, and the `next` of the page before."""
+
+    limit: int
+    cursor: str | None
+
+
+class Top(AsOf, total=False):
+    """How many to return."""
+
+    top: int
+
+
+class Asking(Top, total=False):
+    """Which answers to a question are wanted."""
+
+    known: Known
+
+
+class AskingOne(Asking, total=False):
+    """Also which end of the fact is wanted, and of which type."""
+
+    wanted: End
+    of_type: str | None
+
+
+class AskingMany(Asking, total=False):
+    """Also of which type answers may be, and which entities."""
+
+    of_type: str | None
+    candidates: list[str] | None
+
+
+Pair = tuple[str, str] | models.NamedQuestion
+"""A question: an entity and a relation, whose tail is wanted; or a model that says more."""
+
+
+def route(
+    method: str, path: str, model: type[M], body: type[BaseModel] | None = None
+) -> Callable[[Arguments[P]], Route[P, M]]:
+    """A route that takes the arguments of a function, which is never called."""
+    return lambda arguments: Route(method, path, model, arguments, body)
+
+
+class Routes:
+    """The routes that return JSON, in the order of `service.rights.ROUTES`."""
+
+    @route("GET", "/v1/info", models.Info)
+    def info(self, **at: Unpack[AsOf]) -> None:
+        """What the store holds, and what the service allows."""
+
+    @route("GET", "/v1/suggestions", models.Suggestions)
+    def suggestions(self, *, top: int = 8) -> None:
+        """Questions to begin with."""
+
+    @route("GET", "/v1/ask", models.AnswersResponse)
+    def ask(self, entity: str, relation: str, **options: Unpack[AskingOne]) -> None:
+        """The best answers to (entity, relation, ?), or (?, relation, entity) for wanted="head"."""
+
+    @route("POST", "/v1/ask", models.BatchResponse, models.QuestionsRequest)
+    def ask_many(
+        self, questions: Iterable[Pair], **options: Unpack[AskingMany]
+    ) -> None:
+        """Several questions at once."""
+
+    @route("GET", "/v1/explain", models.ExplanationResponse)
+    def explain(
+        self,
+        entity: str,
+        relation: str,
+        answer: str,
+        wanted: End = "tail",
+        **at: Unpack[AsOf],
+    ) -> None:
+        """Why an entity is an answer."""
+
+    @route("GET", "/v1/similar", models.Similar)
+    def similar(
+        self, entity: str, relation: str | None = None, **options: Unpack[Top]
+    ) -> None:
+        """The entities most like an entity; with a relation, only those that have it."""
+
+    @route("POST", "/v1/what-if", models.WhatIfResponse, models.WhatIfRequest)
+    def what_if(
+        self,
+        question: Pair,
+        *,
+        add: Iterable[FactLike] = (),
+        retract: Iterable[FactLike | str] = (),
+        **options: Unpack[Asking],
+    ) -> None:
+        """Ask a question as if some facts were added and others retracted."""
+
+    @route(
+        "POST",
+        "/v1/counterfactual",
+        models.CounterfactualResponse,
+        models.CounterfactualRequest,
+    )
+    def counterfactual(
+        self,
+        question: Pair,
+        answer: str | None = None,
+        *,
+        known: Known = "exclude",
+        most: int = 3,
+        **at: Unpack[AsOf],
+    ) -> None:
+        """The fewest facts without which an answer, by default the first, loses its place."""
+
+    @route("GET", "/v1/entity", models.Entity)
+    def entity(
+        self, entity: str, *, cluster: bool = False, **page: Unpack[Page]
+    ) -> None:
+        """What is known about an entity; `cluster` says whether to look for its cluster."""
+
+    @route("GET", "/v1/search", models.SearchResponse)
+    def search(self, words: str, **options: Unpack[Top]) -> None:
+        """The entities whose name or label contains all these words."""
+
+    @route("GET", "/v1/relations", models.Relations)
+    def relations(self, **page: Unpack[Page]) -> None:
+        """A page of the relations."""
+
+    @route("GET", "/v1/types", models.Types)
+    def types(self, **at: Unpack[AsOf]) -> None:
+        """The types of entities."""
+
+    @route("GET", "/v1/clusters", models.ClusterPage)
+    def clusters(self, **page: Unpack[Page]) -> None:
+        """A page of the clusters, the largest first."""
+
+    @route("GET", "/v1/clusters/tree", models.Tree)
+    def cluster_tree(self, **at: Unpack[AsOf]) -> None:
+        """The tree of clusters, from its root down to the clusters."""
+
+    @route("GET", "/v1/clusters/members", models.ClusterMembers)
+    def cluster_members(self, cluster: int, **page: Unpack[Page]) -> None:
+        """A page of the members of a cluster."""
+
+    @route("GET", "/v1/path-types", models.PathTypes)
+    def path_types(
+        self,
+        relation: str,
+        *,
+        wanted: End = "tail",
+        cluster: int | None = None,
+        **options: Unpack[Top],
+    ) -> None:
+        """The best path types of a relation, for a cluster or for everyone."""
+
+    @route("GET", "/v1/history", models.History)
+    def history(
+        self, since: int = 0, *, limit: int = 100, cursor: str | None = None
+    ) -> None:
+        """A page of the facts that were added and retracted after an update."""
+
+    @route("POST", "/v1/update", models.UpdateResponse, models.UpdateRequest)
+    def update(
+        self,
+        add: Iterable[FactLike] = (),
+        retract: Iterable[FactLike | str] = (),
+        describe: Iterable[models.NewDescription] = (),
+        *,
+        idempotency_key: str | None = None,
+    ) -> None:
+        """Retract facts, then add facts; all or nothing, and on disk when the response arrives.
+
+        idempotency_key  of your choice: the same update with the same key is made once
+        """
+
+    @route("GET", "/v1/jobs", models.Jobs)
+    def jobs(self) -> None:
+        """All jobs, the newest first."""
+
+    @route("POST", "/v1/jobs", models.Job, models.AnyJob)
+    def start_job(self, job: models.CompleteJob | models.AuditJob) -> None:
+        """Start a job."""
+
+    @route("GET", "/v1/jobs/{job}", models.Job)
+    def job(self, job: str) -> None:
+        """How far a job is."""
+
+    @route("DELETE", "/v1/jobs/{job}", models.Job)
+    def cancel_job(self, job: str) -> None:
+        """Cancel a job."""
+
+    @route("GET", "/v1/jobs/{job}/rows", models.Rows)
+    def job_rows(
+        self, job: str, *, limit: int = 100, cursor: str | None = None
+    ) -> None:
+        """A page of the result of a job."""
 
 
 class StreamedEvent(NamedTuple):
@@ -87,16 +356,11 @@ class StreamedEvent(NamedTuple):
     sequence: int | None
 
 
-class Client:
+class Client(Routes):
     """A synchronous client."""
 
     def __init__(self, address: str, key: str | None = None, **options: Any) -> None:  # noqa: ANN401
         self._http = httpx.Client(base_url=address, **_options(key, options))
-
-    def __call__(self, call: Call[M]) -> M:
-        """Make a call."""
-        response = self._http.request(**call.request())
-        return _result(call, response)
 
     def __enter__(self) -> Self:
         return self
@@ -108,6 +372,14 @@ class Client:
         """Close the connections."""
         self._http.close()
 
+    def send(self, model: type[M], request: dict[str, Any]) -> M:
+        """Make a request; its response is read as a model."""
+        try:
+            response = self._http.request(**request)
+        except httpx.TransportError as error:
+            raise _unreachable(error) from error
+        return _result(model, response)
+
     def events(self, since: int | None = None) -> Iterator[StreamedEvent]:
         """Changes and jobs as they happen; with `since`, all changes after that update first."""
         with self._http.stream(
@@ -116,23 +388,18 @@ class Client:
             if response.status_code != httpx.codes.OK:
                 response.read()
                 raise _problem(response)
-            reading = EventReader()
+            parser = EventParser()
             for line in response.iter_lines():
-                event = reading.take(line)
+                event = parser.take(line)
                 if event is not None:
                     yield event
 
 
-class AsyncClient:
+class AsyncClient(Routes):
     """An asynchronous client."""
 
     def __init__(self, address: str, key: str | None = None, **options: Any) -> None:  # noqa: ANN401
         self._http = httpx.AsyncClient(base_url=address, **_options(key, options))
-
-    async def __call__(self, call: Call[M]) -> M:
-        """Make a call."""
-        response = await self._http.request(**call.request())
-        return _result(call, response)
 
     async def __aenter__(self) -> Self:
         return self
@@ -144,6 +411,14 @@ class AsyncClient:
         """Close the connections."""
         await self._http.aclose()
 
+    async def send(self, model: type[M], request: dict[str, Any]) -> M:
+        """Make a request; its response is read as a model."""
+        try:
+            response = await self._http.request(**request)
+        except httpx.TransportError as error:
+            raise _unreachable(error) from error
+        return _result(model, response)
+
     async def events(self, since: int | None = None) -> AsyncIterator[StreamedEvent]:
         """Changes and jobs as they happen; with `since`, all changes after that update first."""
         async with self._http.stream(
@@ -152,14 +427,14 @@ class AsyncClient:
             if response.status_code != httpx.codes.OK:
                 await response.aread()
                 raise _problem(response)
-            reading = EventReader()
+            parser = EventParser()
             async for line in response.aiter_lines():
-                event = reading.take(line)
+                event = parser.take(line)
                 if event is not None:
                     yield event
 
 
-class EventReader:
+class EventParser:
     """Parses the lines of server-sent events; an empty line ends an event."""
 
     def __init__(self) -> None:
@@ -181,261 +456,6 @@ class EventReader:
         return StreamedEvent(name, document, sequence)
 
 
-def info(*, as_of: int | None = None) -> Call[models.Info]:
-    """What the store holds, and what the service allows."""
-    return Call("GET", "/v1/info", models.Info, {"as_of": as_of})
-
-
-def suggestions(*, top: int | None = None) -> Call[models.Suggestions]:
-    """Questions to begin with."""
-    return Call("GET", "/v1/suggestions", models.Suggestions, {"top": top})
-
-
-def ask(
-    entity: str,
-    relation: str,
-    *,
-    wanted: models.Wanted = "tail",
-    top: int = 10,
-    known: models.Known = "mark",
-    of_type: str | None = None,
-    as_of: int | None = None,
-) -> Call[models.Answers]:
-    """The best answers to (entity, relation, ?), or to (?, relation, entity) for wanted="head"."""
-    params = {
-        "entity": entity,
-        "relation": relation,
-        "wanted": wanted,
-        "top": top,
-        "known": known,
-        "of_type": of_type,
-        "as_of": as_of,
-    }
-    return Call("GET", "/v1/ask", models.Answers, params)
-
-
-def ask_many(
-    questions: Iterable[tuple[str, str] | models.Question],
-    *,
-    top: int = 10,
-    known: models.Known = "mark",
-    of_type: str | None = None,
-    candidates: list[str] | None = None,
-    as_of: int | None = None,
-) -> Call[models.Batch]:
-    """Several questions at once; a pair is an entity and a relation."""
-    asked = []
-    for question in questions:
-        if not isinstance(question, models.Question):
-            entity, relation = question
-            asked.append(models.Question(entity=entity, relation=relation))
-        else:
-            asked.append(question)
-    body = models.Questions(
-        questions=asked,
-        top=top,
-        known=known,
-        of_type=of_type,
-        candidates=candidates,
-        as_of=as_of,
-    )
-    return Call("POST", "/v1/ask", models.Batch, body=body)
-
-
-def explain(
-    entity: str,
-    relation: str,
-    answer: str,
-    *,
-    wanted: models.Wanted = "tail",
-    as_of: int | None = None,
-) -> Call[models.Explanation]:
-    """Why an entity is an answer."""
-    params = {
-        "entity": entity,
-        "relation": relation,
-        "answer": answer,
-        "wanted": wanted,
-        "as_of": as_of,
-    }
-    return Call("GET", "/v1/explain", models.Explanation, params)
-
-
-def similar(
-    entity: str, relation: str | None = None, *, top: int = 10, as_of: int | None = None
-) -> Call[models.Similar]:
-    """The entities most like an entity; with a relation, only those that have it."""
-    params = {"entity": entity, "relation": relation, "top": top, "as_of": as_of}
-    return Call("GET", "/v1/similar", models.Similar, params)
-
-
-def what_if(
-    question: models.Question,
-    *,
-    add: Iterable[FactLike] = (),
-    retract: Iterable[FactLike | str] = (),
-    top: int = 10,
-    known: models.Known = "mark",
-    as_of: int | None = None,
-) -> Call[models.Imagined]:
-    """Ask a question as if some facts were added and others retracted."""
-    body = models.WhatIf(
-        question=question,
-        add=list(add),
-        retract=list(retract),
-        top=top,
-        known=known,
-        as_of=as_of,
-    )
-    return Call("POST", "/v1/what-if", models.Imagined, body=body)
-
-
-def change_of_mind(
-    question: models.Question,
-    answer: str | None = None,
-    *,
-    known: models.Known = "exclude",
-    most: int = 3,
-    as_of: int | None = None,
-) -> Call[models.ChangeOfMind]:
-    """The fewest facts without which an answer, by default the first, loses its place."""
-    body = models.MindQuestion(
-        question=question, answer=answer, known=known, most=most, as_of=as_of
-    )
-    return Call("POST", "/v1/change-of-mind", models.ChangeOfMind, body=body)
-
-
-def entity(
-    name: str,
-    *,
-    cluster: bool = False,
-    limit: int | None = None,
-    cursor: str | None = None,
-    as_of: int | None = None,
-) -> Call[models.Entity]:
-    """What is known about an entity."""
-    params = {
-        "entity": name,
-        "cluster": cluster,
-        "limit": limit,
-        "cursor": cursor,
-        "as_of": as_of,
-    }
-    return Call("GET", "/v1/entity", models.Entity, params)
-
-
-def search(words: str, *, top: int = 10, as_of: int | None = None) -> Call[models.Hits]:
-    """The entities whose name or label contains all these words."""
-    params = {"words": words, "top": top, "as_of": as_of}
-    return Call("GET", "/v1/search", models.Hits, params)
-
-
-def relations(
-    *, limit: int | None = None, cursor: str | None = None, as_of: int | None = None
-) -> Call[models.Relations]:
-    """A page of the relations."""
-    params = {"limit": limit, "cursor": cursor, "as_of": as_of}
-    return Call("GET", "/v1/relations", models.Relations, params)
-
-
-def types(*, as_of: int | None = None) -> Call[models.Types]:
-    """The types of entities."""
-    return Call("GET", "/v1/types", models.Types, {"as_of": as_of})
-
-
-def clusters(
-    *, limit: int | None = None, cursor: str | None = None, as_of: int | None = None
-) -> Call[models.Clusters]:
-    """A page of the clusters, the largest first."""
-    params = {"limit": limit, "cursor": cursor, "as_of": as_of}
-    return Call("GET", "/v1/clusters", models.Clusters, params)
-
-
-def cluster_tree(*, as_of: int | None = None) -> Call[models.Tree]:
-    """The tree of clusters, from its root down to the clusters."""
-    return Call("GET", "/v1/clusters/tree", models.Tree, {"as_of": as_of})
-
-
-def cluster_members(
-    cluster: int,
-    *,
-    limit: int | None = None,
-    cursor: str | None = None,
-    as_of: int | None = None,
-) -> Call[models.ClusterMembers]:
-    """A page of the members of a cluster."""
-    params = {"cluster": cluster, "limit": limit, "cursor": cursor, "as_of": as_of}
-    return Call("GET", "/v1/clusters/members", models.ClusterMembers, params)
-
-
-def path_types(
-    relation: str,
-    *,
-    wanted: models.Wanted = "tail",
-    cluster: int | None = None,
-    top: int | None = None,
-    as_of: int | None = None,
-) -> Call[models.PathTypes]:
-    """The best path types of a relation, for a cluster or for everyone."""
-    params = {
-        "relation": relation,
-        "wanted": wanted,
-        "cluster": cluster,
-        "top": top,
-        "as_of": as_of,
-    }
-    return Call("GET", "/v1/path-types", models.PathTypes, params)
-
-
-def history(
-    since: int = 0, *, limit: int | None = None, cursor: str | None = None
-) -> Call[models.History]:
-    """A page of the facts that were added and retracted after an update."""
-    params = {"since": since, "limit": limit, "cursor": cursor}
-    return Call("GET", "/v1/history", models.History, params)
-
-
-def update(
-    add: Iterable[FactLike] = (),
-    retract: Iterable[FactLike | str] = (),
-    describe: Iterable[models.Description] = (),
-    *,
-    idempotency_key: str | None = None,
-) -> Call[models.Updated]:
-    """Retract facts, then add facts; all or nothing, and on disk when the response arrives."""
-    body = models.Update(add=list(add), retract=list(retract), describe=list(describe))
-    headers = {} if idempotency_key is None else {"Idempotency-Key": idempotency_key}
-    return Call("POST", "/v1/update", models.Updated, body=body, headers=headers)
-
-
-def start_job(wanted: models.CompleteJob | models.AuditJob) -> Call[models.Job]:
-    """Start a job."""
-    return Call("POST", "/v1/jobs", models.Job, body=wanted)
-
-
-def jobs() -> Call[models.Jobs]:
-    """All jobs, the newest first."""
-    return Call("GET", "/v1/jobs", models.Jobs)
-
-
-def job(number: str) -> Call[models.Job]:
-    """How far a job is."""
-    return Call("GET", f"/v1/jobs/{number}", models.Job)
-
-
-def cancel_job(number: str) -> Call[models.Job]:
-    """Cancel a job."""
-    return Call("DELETE", f"/v1/jobs/{number}", models.Job)
-
-
-def job_rows(
-    number: str, *, limit: int | None = None, cursor: str | None = None
-) -> Call[models.Rows]:
-    """A page of the result of a job."""
-    params = {"limit": limit, "cursor": cursor}
-    return Call("GET", f"/v1/jobs/{number}/rows", models.Rows, params)
-
-
 def _options(key: str | None, options: dict[str, Any]) -> dict[str, Any]:
     headers = dict(options.pop("headers", {}))
     if key is not None:
@@ -448,14 +468,15 @@ def _stream_options(since: int | None) -> dict[str, Any]:
     return {"headers": headers, "timeout": None}
 
 
-def _text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _result(call: Call[M], response: httpx.Response) -> M:
+def _result(model: type[M], response: httpx.Response) -> M:
     if response.status_code >= httpx.codes.BAD_REQUEST:
         raise _problem(response)
-    return call.model.model_validate_json(response.content)
+    return model.model_validate_json(response.content)
+
+
+def _unreachable(error: httpx.TransportError) -> Problem:
+    address = error.request.url.copy_with(raw_path=b"/")
+    return Problem(0, {"detail": f"{address}: cannot be reached ({error})"})
 
 
 def _problem(response: httpx.Response) -> Problem:

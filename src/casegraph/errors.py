@@ -3,11 +3,12 @@ All exceptions that casegraph raises on purpose, listed in one place.
 
 CasegraphError        base class of every error raised on purpose
 ├─ UnknownName       a query names an entity or relation the graph has never seen
+├─ NotReached        nothing leads from the entity asked about to the entity named as an answer
 ├─ AmbiguousName     several entities or relations have the label that a query names
 ├─ MalformedFact     a line of input is not head TAB relation TAB tail, or a fact is not three names
 ├─ UnreadableFile    a file cannot be opened, read to its end, or written
 ├─ IncompatibleFile  a saved case base or a file of counts has another format version, or is damaged
-├─ InvalidSettings   a setting is out of its range
+├─ InvalidArgument   an argument or a setting is out of its range, or of a wrong type
 ├─ NotABenchmark     a folder does not hold the files of a benchmark
 ├─ StoreInUse        a store is being written by another process, or already by this one
 ├─ ReadOnlyStore     a store was opened for reading, or writing to it failed
@@ -57,6 +58,16 @@ class UnknownName(CasegraphError):
         self.name = name
 
 
+class NotReached(CasegraphError):
+    """No evidence leads from the entity asked about to the entity that was named as an answer."""
+
+    def __init__(self, name: str, question: str) -> None:
+        problem = f"{quoted(name)} was not reached by {question}"
+        super().__init__(f"{problem}: no path type or precedent leads there")
+        self.name = name
+        self.question = question
+
+
 class AmbiguousName(CasegraphError):
     """Several entities or relations have the label that a query names."""
 
@@ -102,12 +113,12 @@ class IncompatibleFile(CasegraphError):
         self.problem = problem
 
 
-class InvalidSettings(CasegraphError):
-    """A setting is out of its range."""
+class InvalidArgument(CasegraphError, ValueError):
+    """An argument or a setting is out of its range, or of a wrong type."""
 
-    def __init__(self, setting: str, value: object, expected: str) -> None:
-        super().__init__(f"{setting} is {shortened(repr(value))}; expected {expected}")
-        self.setting = setting
+    def __init__(self, name: str, value: object, expected: str) -> None:
+        super().__init__(f"{name} is {shortened(repr(value))}; expected {expected}")
+        self.name = name
         self.value = value
         self.expected = expected
 

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from math import inf, isfinite
 from typing import Any, Literal, TypeVar
 
-from casegraph.errors import InvalidSettings
+from casegraph.errors import InvalidArgument
 
 Clustering = Literal["hac", "grinch", "entity", "everyone"]
 Weight = Literal["right", "prior", "frequency"]
@@ -58,12 +58,12 @@ class Combination:
         _check_flag("linked", self.linked)
 
 
-# A belief for graphs that are not tuned: near the median of what seven graphs are tuned to, the
-# same for heads and tails (`scripts/bench belief --usual`). The intercept, then the weights of the
+# A belief for graphs that are not tuned: fitted to seven graphs together, the same for
+# heads and tails (`scripts/bench belief --usual`). The intercept, then the weights of the
 # numbers of `answering.belief.features`.
 USUAL_COEFFICIENTS = (
-    *(-1.0, 0.5, 0.5, 0.13, 0.13, 0.13, 0.13, 1.06, 1.06),  # strengths
-    *(-0.08, -0.08, -1.02, -1.02, 0.59, 0.59),  # answers that are known
+    *(-1.62, 0.39, 0.39, 0.23, 0.23, -0.03, -0.03, 0.36, 0.36),  # strengths
+    *(0.12, 0.12, -1.09, -1.09, 0.5, 0.5),  # answers that are known
 )
 USUALLY_MISSING = 0.1
 
@@ -83,9 +83,9 @@ class Belief:
         object.__setattr__(self, "coefficients", tuple(self.coefficients))
         if len(self.coefficients) != len(USUAL_COEFFICIENTS):
             expected = f"{len(USUAL_COEFFICIENTS)} numbers"
-            raise InvalidSettings("coefficients", self.coefficients, expected)
+            raise InvalidArgument("coefficients", self.coefficients, expected)
         if not all(isfinite(coefficient) for coefficient in self.coefficients):
-            raise InvalidSettings("coefficients", self.coefficients, "finite numbers")
+            raise InvalidArgument("coefficients", self.coefficients, "finite numbers")
         _check("missing", self.missing, 0, None)
 
 
@@ -271,11 +271,11 @@ class Settings:
             expected = (
                 "a number, since frequency is counted among the contextual entities"
             )
-            raise InvalidSettings("neighbours", None, expected)
+            raise InvalidArgument("neighbours", None, expected)
         if self.tuning is not None:
             object.__setattr__(self, "tuning", _of_json(Tuning, "tuning", self.tuning))
             if not self.can_be_tuned:
-                raise InvalidSettings(
+                raise InvalidArgument(
                     "tuning", "a table", "None, as these settings have none"
                 )
 
@@ -283,7 +283,7 @@ class Settings:
     def paper(cls, dataset: str = "WN18RR") -> Settings:
         """The paper's settings for a data set (A.6): the sum of prior × precision, per cluster."""
         if dataset not in PAPER:
-            raise InvalidSettings(
+            raise InvalidArgument(
                 "dataset", dataset, f"one of {', '.join(sorted(PAPER))}"
             )
         chosen_for_dataset: dict[str, Any] = PAPER[dataset]
@@ -366,12 +366,12 @@ def _of_json(kind: type[Part], name: str, value: Part | dict[str, Any]) -> Part:
     if isinstance(value, dict):
         value = kind(**value)
     if not isinstance(value, kind):
-        raise InvalidSettings(name, value, kind.__name__)
+        raise InvalidArgument(name, value, kind.__name__)
     return value
 
 
 def check_count(name: str, value: int, least: int) -> None:
-    """Raise `InvalidSettings` unless `value` is a whole number from `least` that fits 64 bits."""
+    """Raise `InvalidArgument` unless `value` is a whole number from `least` that fits 64 bits."""
     _check_whole(name, value, least, LARGEST_COUNT)
 
 
@@ -388,16 +388,16 @@ def _check_whole(name: str, value: int, least: int, most: int) -> None:
         expected = f"from {least} to {most}"
     if not is_whole:
         expected = f"a whole number {expected}"
-    raise InvalidSettings(name, value, expected)
+    raise InvalidArgument(name, value, expected)
 
 
 def _check(name: str, value: float, least: float, most: float | None) -> None:
-    """Raise `InvalidSettings` unless `value` is a finite number in its range."""
+    """Raise `InvalidArgument` unless `value` is a finite number in its range."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     is_in_range = is_number and least <= value < inf and (most is None or value <= most)
     if not is_in_range:
         expected = f"at least {least}" if most is None else f"from {least} to {most}"
-        raise InvalidSettings(name, value, expected)
+        raise InvalidArgument(name, value, expected)
 
 
 def _check_regression(ridge: float, precedent_weight: float) -> None:
@@ -407,9 +407,9 @@ def _check_regression(ridge: float, precedent_weight: float) -> None:
 
 def _check_flag(name: str, value: object) -> None:
     if not isinstance(value, bool):
-        raise InvalidSettings(name, value, "True or False")
+        raise InvalidArgument(name, value, "True or False")
 
 
 def _choose(name: str, value: str, *choices: str) -> None:
     if not isinstance(value, str) or value not in choices:
-        raise InvalidSettings(name, value, f"one of {', '.join(choices)}")
+        raise InvalidArgument(name, value, f"one of {', '.join(choices)}")

@@ -7,15 +7,17 @@ from operator import index
 from typing import Any
 
 from casegraph.answering.query import ALL
-from casegraph.answering.results import Answer
-from casegraph.errors import InvalidSettings
+from casegraph.answering.results.answer import Answer
+from casegraph.errors import InvalidArgument
 from casegraph.settings import check_count
+
+AnyQuestion = tuple[str, str] | tuple[str, str, None] | tuple[None, str, str]
 
 
 def checked_count(name: str, value: int, *, all_if_negative: bool = False) -> int:
     """A number from the user as a Python integer.
 
-    Raises `InvalidSettings` unless it is a whole number of up to 64 bits.
+    Raises `InvalidArgument` unless it is a whole number of up to 64 bits.
     """
     has_index = hasattr(value, "__index__")  # NumPy's integers do as well
     count: Any = index(value) if has_index else value
@@ -28,7 +30,7 @@ def checked_count(name: str, value: int, *, all_if_negative: bool = False) -> in
 def checked_text(name: str, value: str) -> str:
     """A text from the user."""
     if not isinstance(value, str):
-        raise InvalidSettings(name, value, "text")
+        raise InvalidArgument(name, value, "text")
     return value
 
 
@@ -38,7 +40,7 @@ def several_of(name: str, values: Iterable[Any], expected: str) -> Iterable[Any]
     expected  what they should be, for the error
     """
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        raise InvalidSettings(name, values, expected)
+        raise InvalidArgument(name, values, expected)
     return values
 
 
@@ -49,15 +51,30 @@ def checked_rows(name: str, rows: Iterable[Any], columns: tuple[str, ...]) -> li
     for row in several_of(name, rows, expected):
         values = tuple(several_of(f"a row of {name}", row, f"({', '.join(columns)})"))
         if len(values) != len(columns):
-            raise InvalidSettings(f"a row of {name}", row, f"({', '.join(columns)})")
+            raise InvalidArgument(f"a row of {name}", row, f"({', '.join(columns)})")
         checked.append(values)
     return checked
 
 
-def checked_answer(value: Answer) -> Answer:
+def checked_questions(questions: Iterable[Any]) -> list[Any]:
+    """Questions from the user, each with None for what is asked for."""
+    expected = "(head, relation, None), (None, relation, tail) or (head, relation)"
+    checked = []
+    for row in several_of("questions", questions, f"a list of {expected}"):
+        match tuple(several_of("a row of questions", row, expected)):
+            case (head, relation) | (head, relation, None):
+                checked.append((head, relation, None))
+            case (None, relation, tail):
+                checked.append((None, relation, tail))
+            case _:
+                raise InvalidArgument("a row of questions", row, expected)
+    return checked
+
+
+def checked_answer(value: object) -> Answer:
     """An answer from the user."""
     if not isinstance(value, Answer):
-        raise InvalidSettings(
+        raise InvalidArgument(
             "answer", value, "one of the answers that a question was given"
         )
     return value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import islice, pairwise
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
@@ -11,17 +12,22 @@ import numpy as np
 from casegraph.answering.belief import answer_probabilities
 from casegraph.answering.notes import about_the_unknown, why_nothing, wrong_way_round
 from casegraph.answering.query import ALL, UNKNOWN, answers, scores_of_targets
-from casegraph.answering.questions import Question, relation_id
-from casegraph.answering.results import Answers, named_answers
+from casegraph.answering.questions import question_of
+from casegraph.answering.results.answer import Answers, named_answers
+from casegraph.answering.results.labels import labels_of
+from casegraph.answering.results.text import question as question_as_text
+from casegraph.errors import NotReached
 from casegraph.graph.arrays import ids
 from casegraph.graph.descriptions import is_iri
-from casegraph.graph.directions import forward, is_inverse, relation_of
+from casegraph.graph.directions import is_inverse, relation_of
+from casegraph.graph.lookup import entity_id
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from casegraph.answering.query import Found
-    from casegraph.answering.questions import Wanted
+    from casegraph.answering.questions import AnswerOptions, Question
+    from casegraph.answering.results.answer import Answer
     from casegraph.answering.state import State
 
 FIRST_NEW = 10  # new answers that may be what is missing
@@ -29,7 +35,7 @@ MOST_BELIEVED = 200  # answers to a question whose probability is given
 
 
 def answers_to_all(
-    state: State, questions: Sequence[Question], wanted: Wanted
+    state: State, questions: Sequence[Question], wanted: AnswerOptions
 ) -> list[Answers]:
     """The answers to each question; the questions of each relation are answered together."""
     wanted = wanted._replace(is_only_one=len(questions) == 1)
@@ -39,24 +45,22 @@ def answers_to_all(
 
     found: dict[int, Answers] = {}
     for direction in sorted(places):
-        names = [questions[place].name for place in places[direction]]
-        of_direction = _answers_of_relation(state, direction, names, wanted)
+        of_direction = _answers_of_relation(
+            state, [questions[place] for place in places[direction]], wanted
+        )
         found.update(zip(places[direction], of_direction, strict=True))
     return [found[place] for place in range(len(questions))]
 
 
 def scores(state: State, facts: Sequence[tuple[str, str, str]]) -> list[float]:
     """The score of each fact while it is hidden; 0 if its tail is unknown."""
-    graph = state.graph
     # By relation: place, head and tail.
     rows_of: dict[int, list[tuple[int, int, int]]] = {}
-    for place, (head_name, relation_name, tail_name) in enumerate(facts):
-        head = graph.entities.find(head_name)
-        tail = graph.entities.find(tail_name)
-        relation = forward(relation_id(state, relation_name))
-        if tail is not None:
-            row = (place, UNKNOWN if head is None else head, tail)
-            rows_of.setdefault(relation, []).append(row)
+    for place, (head, relation_name, tail) in enumerate(facts):
+        _, entity, direction = question_of(state, head, relation_name)
+        found = entity_id(state.graph, state.descriptions, tail)
+        if found is not None:
+            rows_of.setdefault(direction, []).append((place, entity, found))
 
     scores = [0.0] * len(facts)
     for relation in sorted(rows_of):
@@ -69,14 +73,42 @@ def scores(state: State, facts: Sequence[tuple[str, str, str]]) -> list[float]:
     return scores
 
 
+def answer_to(state: State, question: Question, entity: int) -> Answer:
+    """The answer to a question that is this entity; `NotReached` if nothing leads there."""
+    asked, known = _entity_and_known_answers(state, question)
+    (found,) = answers(state, question.direction, ids([asked]), top=ALL)
+    places = np.flatnonzero(found.entities == entity)
+    if not len(places):
+        raise NotReached(state.graph.entities[entity], _text(state, question))
+    probability = None
+    if entity not in known:
+        probability = answer_probabilities(
+            state, question.direction, ids([asked]), ids([entity])
+        )
+    (answer,) = named_answers(
+        state,
+        (question.name, question.direction),
+        [(entity, float(found.scores[places[0]]))],
+        known,
+        {} if probability is None else {entity: float(probability[0])},
+    )
+    return replace(answer, rank=int(places[0]) + 1)
+
+
+def _text(state: State, question: Question) -> str:
+    step = state.graph.step(question.direction)
+    return question_as_text(question.name, step.relation, inverse=step.inverse)
+
+
 def _answers_of_relation(
-    state: State, direction: int, names: list[str], wanted: Wanted
+    state: State, questions: list[Question], wanted: AnswerOptions
 ) -> list[Answers]:
-    """The answers to (name, direction, ?) for each name."""
+    """The answers to questions about one direction of a relation."""
+    direction = questions[0].direction
     entities = []
     known_answers = []
-    for name in names:
-        entity, known = _entity_and_known_answers(state, Question(name, direction))
+    for question in questions:
+        entity, known = _entity_and_known_answers(state, question)
         entities.append(entity)
         known_answers.append(known)
 
@@ -94,9 +126,9 @@ def _answers_of_relation(
     ]
     believed = _believed(state, direction, entities, results, known_answers, kept)
     return [
-        _named(state, Question(name, direction), found, known, some, belief, wanted)
-        for name, known, found, some, belief in zip(
-            names, known_answers, results, kept, believed, strict=True
+        _named(state, question, found, known, some, belief, wanted)
+        for question, known, found, some, belief in zip(
+            questions, known_answers, results, kept, believed, strict=True
         )
     ]
 
@@ -105,10 +137,12 @@ class _Believed(NamedTuple):
     """How probable new answers are, and how probable it is that none is missing."""
 
     probability_of: dict[int, float]
-    none: float | None
+    none_probability: float | None
 
 
-def _kept(found: Found, known: set[int], wanted: Wanted) -> list[tuple[int, float]]:
+def _kept(
+    found: Found, known: set[int], wanted: AnswerOptions
+) -> list[tuple[int, float]]:
     """The answers that are wanted, with their scores."""
     kept = []
     for entity, score in found.pairs():
@@ -155,8 +189,8 @@ def _believed(
 
 def _entity_and_known_answers(state: State, question: Question) -> tuple[int, set[int]]:
     """The id of the entity asked about, or `UNKNOWN` if it has no facts; and its known answers."""
-    entity = state.graph.entities.find(question.name)
-    if entity is None:
+    entity = question.entity
+    if entity == UNKNOWN:
         return UNKNOWN, set()
     known = set(state.graph.answers(entity, question.direction).tolist())
     if not known and state.is_without_facts(entity):
@@ -171,10 +205,11 @@ def _named(
     known: set[int],
     kept: list[tuple[int, float]],
     believed: _Believed,
-    wanted: Wanted,
+    wanted: AnswerOptions,
 ) -> Answers:
     """The wanted answers among those found, by name; if there are none, a note says why."""
-    given = named_answers(state, question, kept, known, believed.probability_of)
+    asked = (question.name, question.direction)
+    given = named_answers(state, asked, kept, known, believed.probability_of)
     given_names = [answer.entity for answer in given]
     relation = state.graph.relations[relation_of(question.direction)]
     note = ""
@@ -195,14 +230,14 @@ def _named(
         note=note,
         exact=found.exact,
         tuned=state.settings.tuning is not None,
-        none=believed.none,
-        labels=_labels(state, relation, [question.name, *given_names]),
+        none_probability=believed.none_probability,
+        labels=_labels(state, [relation, question.name, *given_names]),
     )
 
 
-def _labels(state: State, relation: str, entities: Iterable[str]) -> dict[str, str]:
+def _labels(state: State, names: list[str]) -> dict[str, str]:
     """The labels of a relation and of entities, where they have one."""
+    relation = names[0]
     if not len(state.descriptions) and not is_iri(relation):
         return {}  # most graphs have no labels, and an answer may have very many names
-    labels = {name: state.descriptions.label(name) for name in (relation, *entities)}
-    return {name: label for name, label in labels.items() if label != name}
+    return labels_of(state.descriptions, names)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from casegraph.answering.cache import PerState
+from casegraph.answering.query import UNKNOWN
 from casegraph.answering.questions import names_and_labels
 from casegraph.errors import close_names, quoted, several
 from casegraph.graph.directions import (
@@ -19,7 +20,7 @@ from casegraph.graph.directions import (
 
 if TYPE_CHECKING:
     from casegraph.answering.query import Found
-    from casegraph.answering.questions import Question, Wanted
+    from casegraph.answering.questions import AnswerOptions, Question
     from casegraph.answering.state import State
 
 ADD_FACTS = "add facts about it first"
@@ -28,7 +29,9 @@ USUAL_ANSWERS = "the answers are those that most others have"
 MAX_SUGGESTED_FROM = 10_000
 
 
-def why_nothing(state: State, question: Question, found: Found, wanted: Wanted) -> str:
+def why_nothing(
+    state: State, question: Question, found: Found, wanted: AnswerOptions
+) -> str:
     """Why there is no answer, and what to do about it."""
     of_unknown = about_the_unknown(state, question, wanted, to_do=ADD_FACTS)
     if of_unknown:
@@ -45,12 +48,11 @@ def why_nothing(state: State, question: Question, found: Found, wanted: Wanted) 
 
 
 def about_the_unknown(
-    state: State, question: Question, wanted: Wanted, to_do: str = USUAL_ANSWERS
+    state: State, question: Question, wanted: AnswerOptions, to_do: str = USUAL_ANSWERS
 ) -> str:
     """That nothing is known about the entity asked about; an empty string if something is."""
     name = question.name
-    entity = state.graph.entities.find(name)
-    if entity is None:
+    if question.entity == UNKNOWN:
         # For many questions, looking for similar names would take too long.
         has_time = (
             wanted.is_only_one and len(state.graph.entities) <= MAX_SUGGESTED_FROM
@@ -62,7 +64,7 @@ def about_the_unknown(
             else ""
         )
         return f"{name!r} has never been seen; {to_do}{meant}"
-    if state.is_without_facts(entity):
+    if state.is_without_facts(question.entity):
         label = state.descriptions.label(name)
         return f"nothing is known about {label!r} any more; {to_do}"
     return ""
@@ -75,8 +77,9 @@ def wrong_way_round(state: State, question: Question) -> str:
     it in both.
     """
     graph = state.graph
-    entity = graph.entities.find(question.name)
-    if entity is None or not len(graph.answers(entity, inverse(question.direction))):
+    if question.entity == UNKNOWN:
+        return ""
+    if not len(graph.answers(question.entity, inverse(question.direction))):
         return ""
     if not _leads_one_way(state, relation_of(question.direction)):
         return ""
@@ -89,7 +92,7 @@ def wrong_way_round(state: State, question: Question) -> str:
     return f"{name!r} is never the head of {relation!r}; ask with --head (ask_head in Python)"
 
 
-def _why_none_is_wanted(found: Found, wanted: Wanted) -> str:
+def _why_none_is_wanted(found: Found, wanted: AnswerOptions) -> str:
     """Why there is no answer although some were found."""
     were_found = f"{several(len(found.entities), 'answer')} found"
     also_known = "ask for them, too (known='mark', --known mark)"

@@ -8,9 +8,9 @@ Of the evidence that ranks answers (`answering.query`), this keeps what is the s
     precedents    the head resembles known heads of the tail
     answers       the tail resembles known tails of the head
 
-Paths are loop-free and can be walked from either end. So all pairs with the same head, or all with the same tail, are
-looked at together. Only a few of the nearest entities take part in each regression, since there is
-one for each pair of a question.
+Paths are loop-free and can be walked from either end. So all pairs with the same head, or all with
+the same tail, are looked at together. Only a few of the nearest entities take part in each
+regression, since there is one for each pair of a question.
 """
 
 from __future__ import annotations

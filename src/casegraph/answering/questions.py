@@ -1,4 +1,4 @@
-"""Questions by name: which answers are wanted, and what the names mean in a state."""
+"""Questions: which answers are wanted, and what the names in them mean in a state."""
 
 from __future__ import annotations
 
@@ -12,42 +12,54 @@ from casegraph.answering.arguments import (
 )
 from casegraph.answering.cache import PerState
 from casegraph.answering.query import UNKNOWN
-from casegraph.errors import CasegraphError, InvalidSettings, UnknownName
+from casegraph.errors import (
+    AmbiguousName,
+    CasegraphError,
+    InvalidArgument,
+    UnknownName,
+)
+from casegraph.graph import lookup
 from casegraph.graph.directions import backward, forward
 from casegraph.graph.graph import Query
-from casegraph.graph.lookup import entities_of_type, entity_named, relation_named
 from casegraph.graph.search import SearchText
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
-    from casegraph.answering.results import Answer
+    from casegraph.answering.results.answer import Answer
     from casegraph.answering.state import State
+    from casegraph.graph.arrays import Ids
 
 Known = Literal["mark", "exclude"]
+End = Literal["tail", "head"]
 
 
 class Question(NamedTuple):
-    """(name, direction, ?): the name of the entity asked about, and a direction of a relation."""
+    """(entity, direction, ?).
+
+    name       of the entity asked about; as it was given if there is no such entity
+    entity     its id, or `UNKNOWN`
+    direction  of a relation
+    """
 
     name: str
+    entity: int
     direction: int
 
 
-class Wanted(NamedTuple):
+class AnswerOptions(NamedTuple):
     """Which answers are wanted.
 
     top         how many, or `ALL`
     known       whether to "mark" or to "exclude" answers that are already facts
-    candidates  the only answers to consider, if any are named;
-                None stands for a name that is unknown
+    candidates  the only answers to consider, if any are named
     of_type     the type of all of these, if one was given
     is_only_one whether there is only one question
     """
 
     top: int
     known: Known
-    candidates: set[int | None] | None
+    candidates: set[int] | None
     of_type: str | None = None
     is_only_one: bool = False
 
@@ -58,22 +70,37 @@ def wanted_answers(
     known: Known,
     candidates: Iterable[str] | None,
     of_type: str | None = None,
-) -> Wanted:
+) -> AnswerOptions:
     """Which answers are wanted, from the arguments of a question; their names become ids."""
     count = checked_count("top", top, all_if_negative=True)
     if known not in ("mark", "exclude"):
-        raise InvalidSettings("known", known, "'mark' or 'exclude'")
+        raise InvalidArgument("known", known, "'mark' or 'exclude'")
     allowed = None
     if candidates is not None:
         names = several_of(
             "candidates", candidates, "several names, such as a list of them"
         )
-        allowed = set(_ids_of(state, names))
+        found = (_entity(state, name) for name in names)
+        allowed = {entity for entity in found if entity is not None}
     if of_type is not None:
-        its_name = checked_text("of_type", of_type)
-        of_this_type = set(_ids_of(state, _entities_of_type(state, its_name)))
+        of_this_type = set(entities_of_type(state, of_type).tolist())
         allowed = of_this_type if allowed is None else allowed & of_this_type
-    return Wanted(count, known, allowed, of_type)
+    return AnswerOptions(count, known, allowed, of_type)
+
+
+def question_of(
+    state: State, entity: str, relation: str, wanted: End = "tail"
+) -> Question:
+    """The question (entity, relation, ?), or (?, relation, entity) if the head is wanted.
+
+    Entity and relation are given by name or label; an unknown relation is an error.
+    """
+    found = _entity(state, entity)
+    number = relation_of_text(state, relation)
+    direction = backward(number) if wanted == "head" else forward(number)
+    if found is None:
+        return Question(entity, UNKNOWN, direction)
+    return Question(state.graph.entities[found], found, direction)
 
 
 def query_of(state: State, answer: Answer) -> tuple[Query, int]:
@@ -92,13 +119,32 @@ def query_of(state: State, answer: Answer) -> tuple[Query, int]:
     return Query(asked, direction), found
 
 
-def relation_id(state: State, name: str) -> int:
-    """The number of a relation; an error if it is unknown."""
-    used_name = relation_named(state.graph, state.descriptions, name)
-    found = state.graph.relations.find(used_name)
-    if found is None:
-        raise UnknownName("relation", name, state.graph.relations.names)
-    return found
+def relation_of_text(state: State, text: str) -> int:
+    """The relation that has this name or label; an error if none or several do."""
+    return lookup.relation_id(state.graph, state.descriptions, text)
+
+
+def entity_of_text(state: State, text: str, *, suggest: bool = True) -> int:
+    """The entity that has this name or label; an error if none or several do.
+
+    Case and accents are ignored, and the last part of an IRI is enough.
+
+    suggest  whether the error names similar entities, which takes time
+    """
+    found = _entity(state, text)
+    if found is not None:
+        return found
+    alike = search_text(state).called(text)
+    if len(alike) > 1:
+        names = [state.graph.entities[entity] for entity in alike]
+        raise AmbiguousName("entity", text, names)
+    if not alike:
+        raise UnknownName("entity", text, names_and_labels(state) if suggest else ())
+    return alike[0]
+
+
+def _entity(state: State, text: str) -> int | None:
+    return lookup.entity_id(state.graph, state.descriptions, text)
 
 
 def names_and_labels(state: State) -> list[str]:
@@ -115,13 +161,11 @@ def search_text(state: State) -> SearchText:
     return SearchText(state.graph, state.descriptions)
 
 
-def _ids_of(state: State, names: Iterable[str]) -> Iterator[int | None]:
-    """The id of each entity, given by its name or its label; None if there is none."""
-    for given in names:
-        name = entity_named(state.graph, state.descriptions, given)
-        yield state.graph.entities.find(name)
+def entities_of_type(state: State, of_type: str) -> Ids:
+    """The entities of a type, found once; `UnknownName` if there are none."""
+    return _entities_of_type(state, checked_text("of_type", of_type))
 
 
 @PerState
-def _entities_of_type(state: State, of_type: str) -> list[str]:
-    return entities_of_type(state.graph, state.descriptions, of_type)
+def _entities_of_type(state: State, of_type: str) -> Ids:
+    return lookup.entities_of_type(state.graph, state.descriptions, of_type)

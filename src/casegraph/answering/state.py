@@ -54,7 +54,7 @@ class Update:
     recounted      entities on a cycle that a changed fact closes or opens: their hits change
     cycles         the number of these cycles: a measure of the work done
     described      names whose label or types changed
-    anew           whether counts were dropped, to be computed from scratch when needed, because too
+    rebuilt        whether counts were dropped, to be computed from scratch when needed, because too
                    many facts changed or counting takes more than half of `Settings.counting`
     """
 
@@ -69,7 +69,7 @@ class Update:
     recounted: int = 0
     cycles: int = 0
     described: int = 0
-    anew: bool = False
+    rebuilt: bool = False
 
 
 class Step(NamedTuple):
@@ -361,7 +361,7 @@ class State:
             moved=len(moved),
             recounted=len(hits.entities),
             cycles=hits.cycles,
-            anew=hits.from_scratch,
+            rebuilt=hits.from_scratch,
         )
 
         if sequence is None:

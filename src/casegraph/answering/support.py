@@ -7,7 +7,6 @@ are not included: these are the facts that support this answer to this question.
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from casegraph.answering.evidence.fact_rows import fact_row, named_fact
@@ -33,42 +32,19 @@ def facts_behind(state: State, query: Query, found: int) -> Iterator[Fact]:
     Those of the reason with the largest share come first. The fact that is asked for, if it is
     known, is not among them.
     """
-    evidence = _evidence(state, query, found)
-    seen = {fact_row(query.entity, query.relation, found)}
+    (evidence,) = gathered_evidence(state, query, ids([found]))
+    seen = {asked_for(evidence)}
     for piece, _ in sorted(shares(evidence), key=lambda share: -share.value):
-        yield from _new_facts(evidence, piece, seen)
+        yield from new_facts(evidence, piece, seen)
 
 
-def facts_of_each(
-    state: State, query: Query, found: int, most: int
-) -> list[list[Fact]]:
-    """For each reason for the entity `found`, in their order, up to `most` facts it rests on."""
-    evidence = _evidence(state, query, found)
-    asked_for = fact_row(query.entity, query.relation, found)
-    return [
-        list(islice(_new_facts(evidence, piece, {asked_for}), most))
-        for piece, _ in shares(evidence)
-    ]
+def asked_for(evidence: AnswerEvidence) -> FactRow:
+    """The fact that the answer would be."""
+    query = evidence.context.query
+    return fact_row(query.entity, query.relation, evidence.context.found)
 
 
-def failures_of_each(
-    state: State, query: Query, found: int, most: int
-) -> list[list[str]]:
-    """For each reason for the entity `found`, up to `most` entities, by name, that it misleads.
-
-    They have the same evidence, but other answers.
-    """
-    evidence = _evidence(state, query, found)
-    failures = []
-    for piece, _ in shares(evidence):
-        misled = KINDS[piece.kind].counterexamples(evidence.context, piece)
-        failures.append(
-            [state.graph.entities[entity] for entity in islice(misled, most)]
-        )
-    return failures
-
-
-def _new_facts(
+def new_facts(
     evidence: AnswerEvidence, piece: Piece, seen: set[FactRow]
 ) -> Iterator[Fact]:
     """The facts that a piece of evidence rests on and that are not in `seen`, which gets them."""
@@ -76,8 +52,3 @@ def _new_facts(
         if row not in seen:
             seen.add(row)
             yield named_fact(evidence.context.graph, row)
-
-
-def _evidence(state: State, query: Query, found: int) -> AnswerEvidence:
-    (evidence,) = gathered_evidence(state, query, ids([found]))
-    return evidence

@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from casegraph.answering.belief import believed, features, log_odds
-from casegraph.answering.explanation import reasons
 from casegraph.answering.pair_strengths import Pairs
 from casegraph.answering.query import (
     Found,
@@ -28,11 +27,12 @@ from casegraph.answering.query import (
     scores_of_targets,
     standings,
 )
-from casegraph.answering.results import Answer
+from casegraph.answering.reasons import reasons
+from casegraph.answering.results.answer import Answer
 from casegraph.answering.state import State
 from casegraph.batch.completion import chosen_directions
 from casegraph.casebase import CaseBase
-from casegraph.errors import InvalidSettings
+from casegraph.errors import InvalidArgument
 from casegraph.execution.executor import HERE, Executor
 from casegraph.graph.arrays import Floats, Ids
 from casegraph.graph.directions import backward, forward, inverse, relation_of
@@ -113,7 +113,7 @@ def audit(
              fact alone
     """
     if top < 1:
-        raise InvalidSettings("top", top, "at least 1")
+        raise InvalidArgument("top", top, "at least 1")
     state = case_base.state
     chosen = chosen_directions(case_base.graph, relations)
     both_ways = [way for relation in chosen for way in (relation, inverse(relation))]
@@ -306,7 +306,7 @@ def _first_reasons(
         return []
     direction = backward(relation) if answer.inverse else forward(relation)
     why = reasons(state, Query(asked, direction), entity, hidden_entity)
-    return [reason.sentence(answer) for reason in islice(why, most)]
+    return [reason.sentence for reason in islice(why, most)]
 
 
 def _labelled(state: State, found: Finding) -> Finding:

@@ -23,9 +23,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from casegraph import __version__
-from casegraph.answering.explanation import reasons
 from casegraph.answering.query import ALL
-from casegraph.answering.results import Answer
+from casegraph.answering.questions import entities_of_type
+from casegraph.answering.reasons import reasons
+from casegraph.answering.results.answer import Answer
 from casegraph.answering.state import State
 from casegraph.batch.pair_lists import (
     AskTask,
@@ -49,9 +50,9 @@ from casegraph.batch.restrictions import (
 )
 from casegraph.batch.resumption import Resumable
 from casegraph.casebase import CaseBase
-from casegraph.errors import InvalidSettings, UnknownName
+from casegraph.errors import InvalidArgument, UnknownName
 from casegraph.execution.executor import HERE, Executor
-from casegraph.graph.arrays import Counts, Ids, ids
+from casegraph.graph.arrays import Counts, Ids
 from casegraph.graph.directions import (
     directions_of,
     forward,
@@ -59,7 +60,6 @@ from casegraph.graph.directions import (
     relation_of,
 )
 from casegraph.graph.graph import Graph, Query
-from casegraph.graph.lookup import entities_of_type
 from casegraph.graph.names import Names
 from casegraph.running import Show, quiet
 
@@ -104,13 +104,13 @@ class Wanted:
 
     def __post_init__(self) -> None:
         if not 0 <= self.min_probability <= 1:
-            raise InvalidSettings(
+            raise InvalidArgument(
                 "min_probability", self.min_probability, "from 0 to 1"
             )
         for name in ("top", "best", "at_most"):
             value = getattr(self, name)
             if value is not None and value < 1:
-                raise InvalidSettings(name, value, "at least 1")
+                raise InvalidArgument(name, value, "at least 1")
 
     @property
     def best_of_relation(self) -> int | None:
@@ -177,7 +177,7 @@ def complete(
     state = case_base.state
     if state.settings.belief is None and wanted.min_probability > 0:
         expected = "0: these settings give no probability"
-        raise InvalidSettings("min_probability", wanted.min_probability, expected)
+        raise InvalidArgument("min_probability", wanted.min_probability, expected)
     relations = chosen_directions(state.graph, wanted.relations)
     allowed = Allowed.by(state, wanted)
     sizes = [
@@ -389,14 +389,12 @@ def _first_reason(
     else:
         why = reasons(state, Query(head, relation), tail)
     first = next(iter(why), None)
-    return "" if first is None else first.sentence(answer)
+    return "" if first is None else first.sentence
 
 
 def _of_type(state: State, of_type: str) -> Ids:
     """The entities of a type, sorted."""
-    names = entities_of_type(state.graph, state.descriptions, of_type)
-    found = [state.graph.entities.find(name) for name in names]
-    return np.sort(ids(entity for entity in found if entity is not None))
+    return np.sort(entities_of_type(state, of_type))
 
 
 def _check_known(kind: str, names: tuple[str, ...], known: Names) -> None:
@@ -409,7 +407,7 @@ def _digest(state: State, wanted: Wanted) -> str:
     """A digest of everything that the lines depend on."""
     parts: list[Any] = [__version__, state.digest, asdict(wanted)]
     if wanted.of_type:
-        names = entities_of_type(state.graph, state.descriptions, wanted.of_type)
-        parts.append(sorted(names))
+        entities = entities_of_type(state, wanted.of_type).tolist()
+        parts.append(sorted(state.graph.entities[entity] for entity in entities))
     content = json.dumps(parts)
     return sha256(content.encode()).hexdigest()

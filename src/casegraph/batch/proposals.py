@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from casegraph.answering.explanation import Explanation
+from casegraph.answering.results.explanation import Explanation
 from casegraph.batch.completion import better_explained
 from casegraph.casebase import CaseBase
 from casegraph.errors import several
@@ -194,17 +194,18 @@ def _best(lines: Path, best: int, at_most: int | None) -> Iterator[Record]:
 def _why(cases: CaseBase, records: list[Record]) -> list[tuple[str, str]]:
     """The most important reason for each proposal, and the precedents of its question."""
     explained = cases.explain_all([better_explained(record) for record in records])
-    return [_in_words(explanation.for_people) for explanation in explained]
+    return [_in_words(explanation) for explanation in explained]
 
 
 def _in_words(explanation: Explanation) -> tuple[str, str]:
     """The main reason with one of its paths, and what the most similar entities answer."""
     main = explanation.main_reason
-    reason = "" if main is None else main.sentence(explanation.answer)
+    label = explanation.label
+    reason = "" if main is None else main.sentence
     if main is not None and main.paths:
-        reason += f": {main.drawn()[0]}"
+        reason += f": {main.drawn(label)[0]}"
     precedents = []
     for near in explanation.neighbours[:PRECEDENTS]:
-        answers = ", ".join(near.answers[:PRECEDENTS])
-        precedents.append(f"{near.entity}: {answers}")
+        answers = ", ".join(map(label, near.answers[:PRECEDENTS]))
+        precedents.append(f"{label(near.entity)}: {answers}")
     return reason, "; ".join(precedents)

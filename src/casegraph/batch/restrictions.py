@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
-from casegraph.answering.questions import search_text
+from casegraph.answering.questions import entity_of_text
 from casegraph.errors import (
     CasegraphError,
     MalformedFact,
@@ -25,7 +25,6 @@ from casegraph.formats.reading import Reading
 from casegraph.formats.registry import format_of, read_facts
 from casegraph.formats.table_rows import TAB
 from casegraph.graph.arrays import Counts, Flags, Ids, ids
-from casegraph.graph.lookup import entity_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -214,11 +213,8 @@ class _NameFinder:
 
     def _entity(self, text: str) -> str:
         state = self._cases.state
-        name = entity_named(state.graph, state.descriptions, text)
-        if name not in state.graph.entities and not search_text(state).called(text):
-            # There may be thousands of them: no suggestions are looked for.
-            raise UnknownName("entity", text, ())
-        return self._cases.entity(text)
+        # There may be thousands of unknown names: no suggestions are looked for.
+        return state.graph.entities[entity_of_text(state, text, suggest=False)]
 
     def _name(self, find: Callable[[str], str], text: str) -> str | None:
         key = (find, text)

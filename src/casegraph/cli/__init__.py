@@ -5,18 +5,18 @@ import sys
 from io import TextIOWrapper
 
 from casegraph.cli.commands import (  # noqa: F401  (a command joins the group when its module is read)
-    asking,
+    ask,
     batch,
-    datasets,
+    benchmarks,
+    browse,
     demo,
     experiments,
-    inspecting,
-    looking,
-    measuring,
+    inspection,
+    measurement,
     scaling,
-    serving,
-    storing,
-    tuning,
+    servers,
+    stores,
+    tune,
 )
 from casegraph.cli.group import cli
 

@@ -27,7 +27,7 @@ from casegraph.settings import Settings
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from casegraph.cli.reading import Read
+    from casegraph.cli.reader import Read
 
 VARIABLE = "CASEGRAPH_CACHE"
 MOST_KEPT = 8  # case bases

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 
 from casegraph.cli.output import choice
-from casegraph.cli.reading import Read
+from casegraph.cli.reader import Read
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,7 +55,7 @@ class Chosen:
 
     def __call__(self, source: str) -> Settings | None:
         """The settings for a source; None if no option was given."""
-        from casegraph.cli.sources import settings_named
+        from casegraph.cli.loader import settings_named
 
         return settings_named(
             self._settings, self._dataset, self._max_length, source, self._changed

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import click
 from click.core import ParameterSource
 
-from casegraph.errors import InvalidSettings
+from casegraph.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -137,7 +137,7 @@ def _format_of_file(file: Path, form: Format) -> str:
         return table_format(file, given)
     if given in (None, "json"):
         return "json"
-    raise InvalidSettings(
+    raise InvalidArgument(
         "format", given, f"'json', since the file is called {file.name}"
     )
 

@@ -32,7 +32,7 @@ LINES_AHEAD = 10_000
 
 
 @dataclass
-class Batch:
+class StreamBatch:
     """Facts to add and to retract; the last change of each fact counts."""
 
     changes: dict[Fact, str] = field(default_factory=dict)
@@ -58,7 +58,7 @@ class _End:
 
 def batches_of(
     source: Place, reading: Reading, every: int | None, seconds: float | None
-) -> Iterator[Batch]:
+) -> Iterator[StreamBatch]:
     """The changes of a stream in batches.
 
     every    the largest number of lines of a batch; None: no limit
@@ -69,7 +69,7 @@ def batches_of(
     arrived: Queue[tuple[str, Fact] | _End] = Queue(LINES_AHEAD)
     place = _standard_input() if source == "-" else source
     Thread(target=_read, args=(place, reading, arrived), daemon=True).start()
-    batch = Batch()
+    batch = StreamBatch()
     until: float | None = None
     while True:
         try:
@@ -77,7 +77,7 @@ def batches_of(
             found = arrived.get(timeout=waiting)
         except Empty:
             yield batch
-            batch = Batch()
+            batch = StreamBatch()
             until = None
             continue
         if isinstance(found, _End):
@@ -93,7 +93,7 @@ def batches_of(
             until = monotonic() + seconds
         if every is not None and batch.lines >= every:
             yield batch
-            batch = Batch()
+            batch = StreamBatch()
             until = None
 
 

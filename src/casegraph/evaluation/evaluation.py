@@ -20,10 +20,10 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from casegraph.answering.ranking import Ranks, Targets, distinct, filtered_ranks
+from casegraph.answering.ranks import Ranks, Targets, distinct, filtered_ranks
 from casegraph.answering.state import State
 from casegraph.casebase import CaseBase
-from casegraph.errors import InvalidSettings, NotABenchmark, UnknownName, several
+from casegraph.errors import InvalidArgument, NotABenchmark, UnknownName, several
 from casegraph.evaluation.catalogue import located
 from casegraph.evaluation.cells import Cell, KnownBefore, cells, known_before
 from casegraph.evaluation.datasets import Benchmark
@@ -88,7 +88,7 @@ def evaluate(  # noqa: PLR0913
         benchmark = _opened(located(Path(benchmark)))
     if not isinstance(benchmark, Benchmark):
         expected = "a folder, or Benchmark.of(train=…, test=…)"
-        raise InvalidSettings("benchmark", benchmark, expected)
+        raise InvalidArgument("benchmark", benchmark, expected)
     source = graph_split or benchmark.graph
     phases: dict[str, Phase] = {}
 
@@ -237,7 +237,7 @@ class Evaluation(Tabular):
         """The MRR, and the interval in which it lies in 95 % of draws of the questions."""
         ranks = {"realistic": self.ranks.realistic, "original": self.ranks.original}
         if ties not in ranks:
-            raise InvalidSettings("ties", ties, "'realistic' or 'original'")
+            raise InvalidArgument("ties", ties, "'realistic' or 'original'")
         return bootstrap(1 / ranks[ties], draws, seed)
 
     def of(self, chosen: Flags) -> dict[str, float]:
@@ -459,9 +459,9 @@ def ranked(state: State, tasks: list[Targets], executor: Executor, show: Show) -
 
 def _check(sides: str, limit: int | None) -> None:
     if sides not in get_args(Sides):
-        raise InvalidSettings("sides", sides, "'both', 'head' or 'tail'")
+        raise InvalidArgument("sides", sides, "'both', 'head' or 'tail'")
     if limit is not None and limit < 1:
-        raise InvalidSettings("limit", limit, "at least 1")
+        raise InvalidArgument("limit", limit, "at least 1")
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from math import fsum
 
 import numpy as np
 
-from casegraph.answering.ranking import Ranks
+from casegraph.answering.ranks import Ranks
 from casegraph.graph.arrays import Flags, Floats
 
 _UNREACHED_TIE = "an answer not reached ties with all entities not reached"

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from casegraph.errors import InvalidSettings
+from casegraph.errors import InvalidArgument
 from casegraph.graph.arrays import Flags, Ids
 from casegraph.graph.change import NO_ROWS
 from casegraph.graph.directions import forward_directions, relation_of
@@ -40,7 +40,7 @@ def split(facts: Iterable[Fact], *, valid: float, test: float, seed: int = 0) ->
     """
     for name, part in (("valid", valid), ("test", test)):
         if not 0 <= part < 1 or valid + test >= 1:
-            raise InvalidSettings(name, part, "at least 0, and less than 1 together")
+            raise InvalidArgument(name, part, "at least 0, and less than 1 together")
 
     in_order = sorted(set(facts))
     order = np.random.default_rng(seed).permutation(len(in_order))
@@ -84,7 +84,7 @@ def hold_out(graph: Graph, share: float) -> HeldOut:
     A fact stays if it is the last one of an entity or of a relation. So there may be fewer.
     """
     if not 0 < share < 1:
-        raise InvalidSettings("share", share, "more than 0, and less than 1")
+        raise InvalidArgument("share", share, "more than 0, and less than 1")
     rows = [graph.rows(direction) for direction in forward_directions(graph.directions)]
     facts = by_digest(graph, np.concatenate([NO_ROWS, *rows]))
     is_held_out = _first_that_can_go(facts, graph, round(share * len(facts)))

@@ -32,8 +32,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from casegraph.answering.belief import known_counts
-from casegraph.answering.questions import relation_id
-from casegraph.answering.ranking import Targets, filtered_ranks
+from casegraph.answering.questions import relation_of_text
+from casegraph.answering.ranks import Targets, filtered_ranks
 from casegraph.answering.state import State
 from casegraph.batch.pair_lists import (
     Least,
@@ -89,7 +89,7 @@ def trust(
     """
     graph = cases.graph
     _check(cases)
-    chosen = [forward(relation_id(cases.state, name)) for name in relations]
+    chosen = [forward(relation_of_text(cases.state, name)) for name in relations]
     directions = sorted(set(chosen)) or _relations_in(graph)
     held_out = hold_out(graph, share)
     if not len(held_out.rows):

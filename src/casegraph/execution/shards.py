@@ -28,7 +28,7 @@ import numpy as np
 
 from casegraph.answering.cache import PerState
 from casegraph.answering.state import State
-from casegraph.errors import CasegraphError, InvalidSettings
+from casegraph.errors import CasegraphError, InvalidArgument
 from casegraph.graph.arrays import Counts, Ids, ids, joined, rows_with
 from casegraph.graph.directions import directions_of
 from casegraph.graph.graph import Graph
@@ -58,7 +58,7 @@ class Shard:
 
     def __post_init__(self) -> None:
         if not 1 <= self.number <= self.of:
-            raise InvalidSettings(
+            raise InvalidArgument(
                 "shard", str(self), "i/n with i from 1 to n, such as 2/8"
             )
 
@@ -70,7 +70,7 @@ class Shard:
         """The shard with a name such as `2/8`."""
         number, _, of = text.partition("/")
         if not (number.isdecimal() and of.isdecimal()):
-            raise InvalidSettings("shard", text, "i/n with i from 1 to n, such as 2/8")
+            raise InvalidArgument("shard", text, "i/n with i from 1 to n, such as 2/8")
         return cls(int(number), int(of))
 
     @classmethod

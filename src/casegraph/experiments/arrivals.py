@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from casegraph.answering.ranking import distinct
-from casegraph.errors import InvalidSettings
+from casegraph.answering.ranks import distinct
+from casegraph.errors import InvalidArgument
 from casegraph.evaluation.evaluation import Files
 from casegraph.graph.arrays import Counts, Flags, Ids
 
@@ -41,13 +41,13 @@ class Plan:
 
     def __post_init__(self) -> None:
         if not 0 < self.start < 1:
-            raise InvalidSettings("start", self.start, "more than 0, and less than 1")
+            raise InvalidArgument("start", self.start, "more than 0, and less than 1")
         if self.batches < 1:
-            raise InvalidSettings("batches", self.batches, "at least 1")
+            raise InvalidArgument("batches", self.batches, "at least 1")
         if self.alone < 0:
-            raise InvalidSettings("alone", self.alone, "at least 0")
+            raise InvalidArgument("alone", self.alone, "at least 0")
         if self.seed < 0:
-            raise InvalidSettings("seed", self.seed, "at least 0")
+            raise InvalidArgument("seed", self.seed, "at least 0")
 
 
 @dataclass(frozen=True, slots=True)

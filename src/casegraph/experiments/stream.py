@@ -20,7 +20,7 @@ from time import process_time
 
 import numpy as np
 
-from casegraph.answering.ranking import Ranks
+from casegraph.answering.ranks import Ranks
 from casegraph.answering.state import State, Update
 from casegraph.batch.resumption import Resumable
 from casegraph.casebase import CaseBase
@@ -52,7 +52,7 @@ WORK = (
     "reshaped",
     "moved",
     "recounted",
-    "anew",
+    "rebuilt",
 )
 NO_RANKS = Ranks(np.zeros(0), np.zeros(0), np.zeros(0))
 CLUSTERS_SHOWN = 12

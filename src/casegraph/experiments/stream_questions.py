@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from casegraph.answering.ranking import Ranks
+from casegraph.answering.ranks import Ranks
 from casegraph.evaluation.evaluation import Files, Questions, directed, questions_of
 from casegraph.evaluation.ranking import metrics
 from casegraph.experiments.arrivals import Arrivals

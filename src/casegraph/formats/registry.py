@@ -13,7 +13,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple, TextIO, get_args
 
-from casegraph.errors import InvalidSettings, UnreadableFile
+from casegraph.errors import InvalidArgument, UnreadableFile
 from casegraph.formats.reading import Batches, Facts, Options, Reading
 from casegraph.formats.sources import Place, name_of
 
@@ -94,11 +94,11 @@ def read_facts(  # noqa: PLR0913
     refused   where "skip" writes such lines, byte for byte
     """
     if format is not None and format not in FORMATS:
-        raise InvalidSettings("format", format, _listed(FORMAT_NAMES))
+        raise InvalidArgument("format", format, _listed(FORMAT_NAMES))
     if on_error not in ("stop", "skip"):
-        raise InvalidSettings("on_error", on_error, "'stop' or 'skip'")
+        raise InvalidArgument("on_error", on_error, "'stop' or 'skip'")
     if literals not in ("leave out", "keep"):
-        raise InvalidSettings("literals", literals, "'leave out' or 'keep'")
+        raise InvalidArgument("literals", literals, "'leave out' or 'keep'")
     if columns is not None:
         _check_columns(columns, header)
     if encoding is not None:
@@ -197,7 +197,7 @@ def _check_columns(columns: Sequence[str], header: bool | None) -> None:
         expected = (
             "three different names that are in the header, or three numbers from 1"
         )
-        raise InvalidSettings("columns", columns, expected)
+        raise InvalidArgument("columns", columns, expected)
 
 
 def _check_encoding(encoding: str) -> None:
@@ -205,7 +205,7 @@ def _check_encoding(encoding: str) -> None:
         getincrementaldecoder(encoding)
     except LookupError:
         expected = "the name of an encoding, such as utf-8, cp1252 or utf-16"
-        raise InvalidSettings("encoding", encoding, expected) from None
+        raise InvalidArgument("encoding", encoding, expected) from None
 
 
 def _listed(names: Iterable[str]) -> str:

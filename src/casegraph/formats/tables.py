@@ -13,7 +13,7 @@ from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 from casegraph.disk import atomic_write
-from casegraph.errors import InvalidSettings, UnreadableFile
+from casegraph.errors import InvalidArgument, UnreadableFile
 from casegraph.formats.arrow import pyarrow
 from casegraph.formats.registry import format_by_ending
 from casegraph.formats.sources import BYTE_ORDER_MARK
@@ -36,12 +36,12 @@ def table_format(path: Path, given: str | None = None) -> str:
             str(path), f"{problem}; use .csv, .tsv, .jsonl or .parquet"
         )
     if given is not None and by_name is not None and given != by_name:
-        raise InvalidSettings(
+        raise InvalidArgument(
             "format", given, f"{by_name!r}, since the file is called {path.name}"
         )
     chosen = given or by_name or "jsonl"
     if chosen not in ENDINGS.values():
-        raise InvalidSettings("format", chosen, "csv, tsv, jsonl or parquet")
+        raise InvalidArgument("format", chosen, "csv, tsv, jsonl or parquet")
     return chosen
 
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, get_args
 
 from casegraph.disk import atomic_write
-from casegraph.errors import InvalidSettings, MalformedFact, UnreadableFile, quoted
+from casegraph.errors import InvalidArgument, MalformedFact, UnreadableFile, quoted
 from casegraph.formats.arrow import write_parquet
 from casegraph.formats.delimited import tsv_lines
 from casegraph.formats.json_lines import described_lines, fact_lines
@@ -129,12 +129,12 @@ def _chosen(given: str | None, name: str) -> str:
             )
         return by_ending
     if given not in WRITTEN:
-        raise InvalidSettings("format", given, expected)
+        raise InvalidArgument("format", given, expected)
     if ending_of(name) == ".txt":
         by_ending = None
     if by_ending not in (None, given, *ALSO_NAMED.get(given, ())):
         expected = f"{by_ending!r}, since the file is called {Path(name).name}"
-        raise InvalidSettings("format", given, expected)
+        raise InvalidArgument("format", given, expected)
     return given
 
 
@@ -208,7 +208,7 @@ def _write_pair(
     facts: Rows, destination: Place, form: str, described: Iterable[Description]
 ) -> None:
     if not isinstance(destination, str | PathLike) or destination == "-":
-        raise InvalidSettings(
+        raise InvalidArgument(
             "format", form, "a file to write to: it makes two of them"
         )
     edges, nodes = _pair(Path(destination), form)

@@ -7,7 +7,8 @@ They have the numbers 2k and 2k + 1. No other Python module computes with these 
 have `inverse` in `common/ids.hpp`.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import TypeVar
 
 from casegraph.graph.arrays import Counts, Ids
@@ -15,6 +16,21 @@ from casegraph.graph.arrays import Counts, Ids
 INVERSE = "⁻¹"  # follows the name of a relation that is walked from tail to head
 
 Numbers = TypeVar("Numbers", int, Ids, Counts)
+
+
+@dataclass(frozen=True, slots=True)
+class PathStep:
+    """A relation by name, followed from head to tail, or back if `inverse`."""
+
+    relation: str
+    inverse: bool = False
+
+    def __str__(self) -> str:
+        return self.text(str)
+
+    def text(self, label: Callable[[str], str]) -> str:
+        """The step for people: the label of the relation, with ⁻¹ if it is followed back."""
+        return label(self.relation) + (INVERSE if self.inverse else "")
 
 
 def forward(relation: Numbers) -> Numbers:

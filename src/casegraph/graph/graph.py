@@ -20,7 +20,7 @@ from casegraph import kernels
 from casegraph.graph.arrays import Counts, Ids, ids, is_run_start, run_bounds
 from casegraph.graph.change import NO_ROWS, Change
 from casegraph.graph.directions import (
-    INVERSE,
+    PathStep,
     backward,
     direction_count,
     forward,
@@ -257,8 +257,12 @@ class Graph:
 
     def relation_name(self, relation: int) -> str:
         """The name of a direction: that of its relation, with ⁻¹ from tail to head."""
-        name = self.relations[relation_of(relation)]
-        return name + INVERSE if is_inverse(relation) else name
+        return str(self.step(relation))
+
+    def step(self, direction: int) -> PathStep:
+        """A direction of a relation by name."""
+        name = self.relations[relation_of(direction)]
+        return PathStep(name, bool(is_inverse(direction)))
 
     def facts(self) -> Iterator[Fact]:
         """Every fact by name, sorted by relation, head and tail."""

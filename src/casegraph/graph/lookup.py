@@ -8,10 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from casegraph.errors import AmbiguousName, InvalidSettings, UnknownName
+from casegraph.errors import AmbiguousName, InvalidArgument, UnknownName
+from casegraph.graph.arrays import ids
 from casegraph.graph.descriptions import folded, local_name
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from casegraph.graph.arrays import Ids
     from casegraph.graph.descriptions import Descriptions
     from casegraph.graph.graph import Graph
     from casegraph.graph.names import Names
@@ -19,40 +23,47 @@ if TYPE_CHECKING:
 KIND_MARK = "::"  # after the kind of an entity in the names of Hetionet, as in Disease::DOID:1612
 
 
-def entity_named(graph: Graph, descriptions: Descriptions, text: str) -> str:
-    """The name of the entity that a text means; the text itself if no entity has this label."""
+def entity_id(graph: Graph, descriptions: Descriptions, text: str) -> int | None:
+    """The entity that a text means; None if there is none."""
     _check("entity", text)
-    if text in graph.entities:
-        return text
-    found = descriptions.named(text) or descriptions.named_like(folded(text))
-    entities = [name for name in found if name in graph.entities]
-    return _only("entity", text, entities) or text
+    names = graph.entities
+    found = exact_ids(names, descriptions, text)
+    if not found:
+        found = _ids(names, descriptions.named_like(folded(text)))
+    return _only("entity", text, names, found)
 
 
-def relation_named(graph: Graph, descriptions: Descriptions, text: str) -> str:
-    """The name of the relation meant; `UnknownName` if there is none.
+def relation_id(graph: Graph, descriptions: Descriptions, text: str) -> int:
+    """The relation that a text means; `UnknownName` if there is none.
 
     Labels of relations are often phrases, such as "compound treats disease"; a word that occurs in
     only one of them is enough. Case, accents and underscores matter only if two relations differ
     in nothing else.
     """
     _check("relation", text)
-    known = graph.relations
-    if text in known:
-        return text
+    names = graph.relations
     alike = folded(text)
-    names = known.names
+    all_names = names.names
     found = (
-        [name for name in descriptions.named(text) if name in known]
-        or [name for name in names if local_name(name) == text]
-        or [name for name in descriptions.named_like(alike) if name in known]
-        or [name for name in names if alike in (folded(name), folded(local_name(name)))]
-        or [name for name in names if text in descriptions.of(name).label.split()]
+        exact_ids(names, descriptions, text)
+        or _places(local_name(name) == text for name in all_names)
+        or _ids(names, descriptions.named_like(alike))
+        or _places(
+            alike in (folded(name), folded(local_name(name))) for name in all_names
+        )
+        or _places(text in descriptions.of(name).label.split() for name in all_names)
     )
-    chosen = _only("relation", text, found)
-    if not chosen:
-        raise UnknownName("relation", text, _names_and_labels(known, descriptions))
+    chosen = _only("relation", text, names, found)
+    if chosen is None:
+        labels = [descriptions.of(name).label for name in all_names]
+        raise UnknownName("relation", text, [*all_names, *filter(None, labels)])
     return chosen
+
+
+def exact_ids(names: Names, descriptions: Descriptions, text: str) -> list[int]:
+    """The one with exactly this name, or else all that have exactly this label."""
+    found = names.find(text)
+    return _ids(names, descriptions.named(text)) if found is None else [found]
 
 
 def types_of(descriptions: Descriptions, name: str) -> set[str]:
@@ -69,36 +80,36 @@ def kinds_in(name: str) -> tuple[str, ...]:
     return (kind,) if mark else ()
 
 
-def entities_of_type(
-    graph: Graph, descriptions: Descriptions, wanted: str
-) -> list[str]:
+def entities_of_type(graph: Graph, descriptions: Descriptions, wanted: str) -> Ids:
     """The entities of a type; `UnknownName`, which suggests existing types, if there are none."""
-    by_type: dict[str, list[str]] = {}
-    for name in graph.entities.names:
+    by_type: dict[str, list[int]] = {}
+    for entity, name in enumerate(graph.entities.names):
         for its_type in types_of(descriptions, name):
-            by_type.setdefault(its_type, []).append(name)
+            by_type.setdefault(its_type, []).append(entity)
     if wanted in by_type:
-        return by_type[wanted]
-    alike = [
-        its_type for its_type in sorted(by_type) if folded(its_type) == folded(wanted)
-    ]
-    if not alike:
-        raise UnknownName("type", wanted, sorted(by_type))
-    return by_type[alike[0]]
+        return ids(by_type[wanted])
+    for its_type in sorted(by_type):
+        if folded(its_type) == folded(wanted):
+            return ids(by_type[its_type])
+    raise UnknownName("type", wanted, sorted(by_type))
 
 
 def _check(kind: str, text: object) -> None:
     if not isinstance(text, str):
-        raise InvalidSettings(kind, text, "a name, which is text")
+        raise InvalidArgument(kind, text, "a name, which is text")
 
 
-def _only(kind: str, text: str, names: list[str]) -> str:
-    """The only one of these names; empty if there is none, an error if there are several."""
-    if len(names) > 1:
-        raise AmbiguousName(kind, text, names)
-    return names[0] if names else ""
+def _ids(names: Names, found: list[str]) -> list[int]:
+    """Those of some names that are used, as ids."""
+    return [number for name in found if (number := names.find(name)) is not None]
 
 
-def _names_and_labels(names: Names, descriptions: Descriptions) -> list[str]:
-    labels = [descriptions.of(name).label for name in names.names]
-    return [*names.names, *filter(None, labels)]
+def _places(are_meant: Iterable[bool]) -> list[int]:
+    return [place for place, is_meant in enumerate(are_meant) if is_meant]
+
+
+def _only(kind: str, text: str, names: Names, found: list[int]) -> int | None:
+    """The only one that was found; None if there is none, an error if there are several."""
+    if len(found) > 1:
+        raise AmbiguousName(kind, text, [names[number] for number in found])
+    return found[0] if found else None

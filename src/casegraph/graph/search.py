@@ -92,8 +92,8 @@ class SearchText:
             places = [*with_prefix, *with_phrase, *places]
         return list(dict.fromkeys(places))
 
-    def called(self, text: str) -> list[str]:
-        """The entities with exactly this name or label, ignoring case and accents, sorted.
+    def called(self, text: str) -> list[int]:
+        """The entities with exactly this name or label, ignoring case and accents, by name.
 
         If there are none, those whose name is an IRI that ends in it.
         """
@@ -104,8 +104,8 @@ class SearchText:
         for before in "\n/#":
             places = self._places_of(f"{before}{wanted}\n")
             if places:
-                found = {names[self._entities[place]] for place in places}
-                return sorted(found)
+                found = {self._entities[place] for place in places}
+                return sorted(found, key=names.__getitem__)
         return []
 
     def _places_of(self, text: str) -> list[int]:

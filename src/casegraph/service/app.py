@@ -9,15 +9,21 @@ from fastapi import FastAPI
 from fastapi.staticfiles import StaticFiles
 
 from casegraph import __version__
-from casegraph.service import models, problems, reading
+from casegraph.service import models, problems, requests
 from casegraph.service.core import Service
 from casegraph.service.guard import Guard
 from casegraph.service.keys import Right
 from casegraph.service.rights import ROUTES, rule_of
-from casegraph.service.routes import asking, changing, looking, operating, working
+from casegraph.service.routes import (
+    exploration,
+    job_control,
+    operations,
+    queries,
+    updates,
+)
 
 PAGE = Path(__file__).parent / "page"
-REFUSALS = (400, 401, 403, 404, 405, 408, 409, 413, 421, 422, 429, 503)
+REFUSALS = (400, 401, 403, 404, 405, 408, 409, 413, 415, 421, 422, 429, 503)
 DESCRIPTION = (
     "Answers by precedent, with reasons. Errors are problems in the form of RFC 9457."
 )
@@ -55,8 +61,8 @@ def routes(service: Service) -> FastAPI:
     )
     app.state.service = service
     problems.install(app)
-    app.add_exception_handler(reading.NotModified, reading.not_modified)
-    for part in (asking, looking, changing, working, operating):
+    app.add_exception_handler(requests.NotModified, requests.not_modified)
+    for part in (queries, exploration, updates, job_control, operations):
         app.include_router(part.router)
     app.mount("/", StaticFiles(directory=PAGE, html=True))
     _say_who_may(app)
@@ -81,7 +87,9 @@ def _say_who_may(app: FastAPI) -> None:
             return app.openapi_schema
         described = made()
         parts = described.setdefault("components", {})
-        parts.setdefault("schemas", {})["Problem"] = models.Problem.model_json_schema()
+        parts.setdefault("schemas", {})["Problem"] = (
+            models.ProblemDocument.model_json_schema()
+        )
         parts["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
         for (method, path), rule in ROUTES.items():
             operation = described["paths"].get(path, {}).get(method.lower())

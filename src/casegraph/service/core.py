@@ -35,13 +35,13 @@ from casegraph.service.jobs import JobRunner
 from casegraph.service.keys import Keys
 from casegraph.service.limits import Limits
 from casegraph.service.metrics import Metrics
-from casegraph.service.models import Job, Question, Update, Updated
+from casegraph.service.models import Job, NamedQuestion, UpdateRequest, UpdateResponse
 from casegraph.service.problems import Refused
 from casegraph.service.snapshots import Snapshots
 from casegraph.service.turns import Durations, Turns
-from casegraph.service.views.asking import directions_asked
-from casegraph.service.views.changing import updated
-from casegraph.service.writing import Writer
+from casegraph.service.uploads import Upload
+from casegraph.service.views.results import directions_asked
+from casegraph.service.writer import Writer
 from casegraph.storage.store.store import CaseStore, PlannedUpdate
 
 T = TypeVar("T")
@@ -137,7 +137,7 @@ class Service:
         work: Callable[[CaseBase], T],
         *,
         slow: bool = False,
-        about: Iterable[Question] = (),
+        about: Iterable[NamedQuestion] = (),
     ) -> T:
         """Run some work with the state after an update; None: with the current one.
 
@@ -155,7 +155,7 @@ class Service:
         return await self._in_time(count_and_work(), slow=slow)
 
     async def answer(
-        self, as_of: int | None, question: Question, work: Callable[[CaseBase], T]
+        self, as_of: int | None, question: NamedQuestion, work: Callable[[CaseBase], T]
     ) -> T:
         """Run the work that answers one question, with few answers; like `read_at`.
 
@@ -217,7 +217,7 @@ class Service:
         finally:
             nobody_waits.set()
 
-    async def write(self, update: Update, key: str | None) -> Updated:
+    async def write(self, update: UpdateRequest, key: str | None) -> UpdateResponse:
         """Make an update; it is on disk when this returns.
 
         key  chosen by the client: the same update with the same key is made once
@@ -234,6 +234,18 @@ class Service:
         updating = asyncio.ensure_future(self._written(update, note_of(key, update)))
         self._by_key.remember(key, digest_of(update), updating)
         return await asyncio.shield(updating)
+
+    async def add_file(self, upload: Upload) -> UpdateResponse:
+        """Add the facts and the descriptions of a file, as one update."""
+
+        def content() -> PlannedUpdate:
+            facts = upload.with_header().facts()
+            return PlannedUpdate(list(facts), (), facts.described)
+
+        wanted = await self.read(content, slow=True)
+        writing = asyncio.ensure_future(self._writer.write(wanted))
+        made = await asyncio.shield(writing)
+        return UpdateResponse.from_update(made.update, made.state.sequence)
 
     async def _know_kept_keys(self) -> None:
         """Read the keys that the log has kept; once, when the first key is used."""
@@ -272,13 +284,15 @@ class Service:
             logger.exception("cannot count what questions need")
         self._is_ready.set()
 
-    async def _written(self, update: Update, note: Note | None = None) -> Updated:
+    async def _written(
+        self, update: UpdateRequest, note: Note | None = None
+    ) -> UpdateResponse:
         described = []
         for given in update.describe:
             described.append(Description(given.name, given.label, tuple(given.types)))
         wanted = PlannedUpdate(update.add, update.retract, described, note)
         made = await self._writer.write(wanted)
-        return updated(made.update, made.state.sequence)
+        return UpdateResponse.from_update(made.update, made.state.sequence)
 
     def _tell_of_job(self, job: Job) -> None:
         if self._loop is not None and not self._loop.is_closed():

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from casegraph.answering.state import Step
 from casegraph.graph.facts import Fact
 from casegraph.service.limits import Limits
-from casegraph.service.models import Change, Job
+from casegraph.service.models import ChangeMessage, Job
 from casegraph.service.problems import Refused
 from casegraph.storage.store.store import CaseStore, Event, described_as_facts
 
@@ -105,7 +105,7 @@ class Feed:
         queue.put_nowait(None)
 
 
-def of_change(change: Change) -> Message:
+def of_change(change: ChangeMessage) -> Message:
     """A change as a message."""
     return Message("change", change.model_dump_json(), change.sequence)
 
@@ -120,7 +120,7 @@ def hello(sequence: int) -> Message:
     return Message("hello", json.dumps({"sequence": sequence}), sequence)
 
 
-def changes_since(store: CaseStore, sequence: int) -> Iterator[Change]:
+def changes_since(store: CaseStore, sequence: int) -> Iterator[ChangeMessage]:
     """The updates of a store after this one, from its log."""
     for number, events in groupby(
         store.history(sequence), key=lambda event: event.sequence
@@ -128,7 +128,7 @@ def changes_since(store: CaseStore, sequence: int) -> Iterator[Change]:
         yield change_of(number, events)
 
 
-def change_made(step: Step) -> Change:
+def change_made(step: Step) -> ChangeMessage:
     """An update that was just made, as it is sent to listeners."""
     return _change(
         step.state.sequence,
@@ -139,7 +139,7 @@ def change_made(step: Step) -> Change:
     )
 
 
-def change_of(sequence: int, events: Iterable[Event]) -> Change:
+def change_of(sequence: int, events: Iterable[Event]) -> ChangeMessage:
     """One update as it is sent to listeners."""
     facts: dict[str, list[Fact]] = {"+": [], "-": [], "=": []}  # by sign
     when = datetime.now(UTC)
@@ -162,8 +162,8 @@ def _change(
     added: list[Fact],
     retracted: list[Fact],
     described: list[Fact],
-) -> Change:
-    return Change(
+) -> ChangeMessage:
+    return ChangeMessage(
         sequence=sequence,
         time=when.isoformat(),
         added=[*added[:LISTED]],

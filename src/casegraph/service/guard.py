@@ -50,10 +50,12 @@ class Rule:
     """What a route needs: the right to use it.
 
     streams  whether its response has no end, so that it is not counted as a request under way
+    is_file  whether its body is a file of facts, which may be larger
     """
 
     right: Right
     streams: bool = False
+    is_file: bool = False
 
 
 Rules = Callable[[str, str], tuple[str, Rule]]
@@ -108,7 +110,8 @@ class Guard:
         headers = _headers(scope)
         try:
             self._check(scope["method"], headers, rule)
-            body = await self._body_in_time(headers, receive)
+            most = self._limits.file if rule.is_file else self._limits.body
+            body = await self._body_in_time(headers, receive, most)
             with self._counted(scope, rule):
                 await self._run(scope, body, receive, send)
         except Refused as refused:
@@ -164,19 +167,22 @@ class Guard:
             if not self._under_way[client]:
                 del self._under_way[client]
 
-    async def _body_in_time(self, headers: dict[str, str], receive: Receive) -> bytes:
+    async def _body_in_time(
+        self, headers: dict[str, str], receive: Receive, most: int
+    ) -> bytes:
         if "content-length" not in headers and "transfer-encoding" not in headers:
             return b""
         try:
             async with asyncio.timeout(self._limits.slow_client):
-                return await self._body(headers, receive)
+                return await self._body(headers, receive, most)
         except TimeoutError:
             message = "the request came too slowly"
             raise Refused(HTTPStatus.REQUEST_TIMEOUT, message) from None
 
-    async def _body(self, headers: dict[str, str], receive: Receive) -> bytes:
+    async def _body(
+        self, headers: dict[str, str], receive: Receive, most: int
+    ) -> bytes:
         """The body of a request; `Refused` if there is no room, `Gone` if its client left."""
-        most = self._limits.body
         message = f"the request has more than {most:,} bytes; send less at a time"
         too_large = Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message)
         length = headers.get("content-length", "0")

@@ -15,9 +15,8 @@ from http import HTTPStatus
 from typing import NamedTuple
 
 from casegraph.answering.state import Update as Done
-from casegraph.service.models import Update, Updated
+from casegraph.service.models import UpdateRequest, UpdateResponse
 from casegraph.service.problems import Refused
-from casegraph.service.views.changing import updated
 from casegraph.storage.store.store import CaseStore
 
 REMEMBERED = 10_000  # the newest keys
@@ -33,7 +32,7 @@ class Made(NamedTuple):
     """
 
     request: str
-    updated: asyncio.Future[Updated]
+    updated: asyncio.Future[UpdateResponse]
 
 
 class UpdatesByKey:
@@ -42,7 +41,9 @@ class UpdatesByKey:
     def __init__(self) -> None:
         self._made: OrderedDict[str, Made] = OrderedDict()
 
-    def find(self, key: str, update: Update) -> asyncio.Future[Updated] | None:
+    def find(
+        self, key: str, update: UpdateRequest
+    ) -> asyncio.Future[UpdateResponse] | None:
         """The update that was made under a key; `Refused` if it was another one."""
         made = self._made.get(key)
         if made is None:
@@ -52,14 +53,14 @@ class UpdatesByKey:
         return made.updated
 
     def remember(
-        self, key: str, request: str, updating: asyncio.Future[Updated]
+        self, key: str, request: str, updating: asyncio.Future[UpdateResponse]
     ) -> None:
         """Remember an update that is being made, unless it fails."""
         self._made[key] = Made(request, updating)
         while len(self._made) > REMEMBERED:
             self._made.popitem(last=False)
 
-        def forget_failure(done: asyncio.Future[Updated]) -> None:
+        def forget_failure(done: asyncio.Future[UpdateResponse]) -> None:
             if done.cancelled() or done.exception() is not None:
                 self._made.pop(key, None)
 
@@ -68,7 +69,9 @@ class UpdatesByKey:
     def remember_kept(self, kept: list["Kept"]) -> None:
         """Remember the updates that the log has keys for."""
         for one in kept:
-            done: asyncio.Future[Updated] = asyncio.get_running_loop().create_future()
+            done: asyncio.Future[UpdateResponse] = (
+                asyncio.get_running_loop().create_future()
+            )
             done.set_result(one.updated)
             self.remember(one.key, one.request, done)
 
@@ -78,20 +81,22 @@ class Kept(NamedTuple):
 
     key: str
     request: str
-    updated: Updated
+    updated: UpdateResponse
 
 
-def digest_of(update: Update) -> str:
+def digest_of(update: UpdateRequest) -> str:
     """A digest of the content of an update."""
     return sha256(update.model_dump_json().encode()).hexdigest()
 
 
-def note_of(key: str, update: Update) -> Note:
+def note_of(key: str, update: UpdateRequest) -> Note:
     """The function that makes the note for the log: the key, the request, and what was done."""
     request = digest_of(update)
 
     def note(done: Done) -> bytes:
-        did = updated(done, sequence=0).model_dump(exclude={"sequence"})
+        did = UpdateResponse.from_update(done, sequence=0).model_dump(
+            exclude={"sequence"}
+        )
         return json.dumps({"key": key, "request": request, "did": did}).encode()
 
     return note
@@ -102,6 +107,6 @@ def kept_in(store: CaseStore) -> list[Kept]:
     kept = []
     for sequence, note in store.notes():
         noted = json.loads(note)
-        done = Updated(sequence=sequence, **noted["did"])
+        done = UpdateResponse(sequence=sequence, **noted["did"])
         kept.append(Kept(noted["key"], noted["request"], done))
     return kept[-REMEMBERED:]

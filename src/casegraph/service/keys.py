@@ -13,7 +13,7 @@ from hashlib import sha256
 from hmac import compare_digest
 from pathlib import Path
 
-from casegraph.errors import InvalidSettings, UnreadableFile
+from casegraph.errors import InvalidArgument, UnreadableFile
 
 LEAST_BYTES = 16
 DIGEST_MARK = "sha256:"
@@ -113,12 +113,12 @@ def _digest(where: str, key: str) -> bytes:
         except ValueError:
             digest = b""
         if len(digest) != sha256().digest_size:
-            raise InvalidSettings(
+            raise InvalidArgument(
                 where, "a digest", "64 hexadecimal digits after 'sha256:'"
             )
         return digest
     if len(key.encode()) < LEAST_BYTES:
-        raise InvalidSettings(
+        raise InvalidArgument(
             where, "a shorter key", f"a key of at least {LEAST_BYTES} bytes"
         )
     return sha256(key.encode()).digest()

@@ -12,10 +12,11 @@ class Limits:
     """The limits of the service.
 
     body             bytes of a request
+    file             bytes of a request that is a file of facts
     bodies           bytes of all requests that are being received
     rows             answers, questions, facts or lines in one request or response
     seconds          that a read may take
-    slow_seconds     that a read may take which counts or searches much: clusters, a change of mind
+    slow_seconds     that a read may take which counts or searches much: clusters, counterfactuals
     slow_client      seconds in which a client must send its request, and take a part of a response
     waiting          requests under way at the same time, of all clients
     of_one_client    the same, of one address
@@ -27,6 +28,7 @@ class Limits:
     """
 
     body: int = 2 * MEBIBYTE
+    file: int = 16 * MEBIBYTE
     bodies: int = 64 * MEBIBYTE
     rows: int = 1_000
     seconds: float = 1.0

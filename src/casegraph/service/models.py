@@ -5,9 +5,15 @@ Entities and relations are called by their names. What people call them is besid
 for every name of a response that has a label. A fact is a list of head, relation and tail.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from casegraph.answering import state
+from casegraph.answering.questions import End, Known
+from casegraph.answering.results.explanation import Neighbour
+from casegraph.answering.results.reason import Reason
+from casegraph.graph.directions import PathStep
 
 MAX_NAME = 4_096  # characters
 MAX_ROWS = 1_000  # of a request; `Limits.rows` may be less
@@ -22,8 +28,6 @@ NewName = Annotated[
 ]
 Fact = tuple[Name, Name, Name]
 NewFact = tuple[NewName, NewName, NewName]
-Wanted = Literal["tail", "head"]
-Known = Literal["mark", "exclude"]
 Top = Annotated[int, Field(ge=1, le=MAX_ROWS)]
 Sequence = Annotated[int, Field(ge=0, le=MAX_SEQUENCE)]
 Labels = dict[str, str]
@@ -38,12 +42,12 @@ class Model(BaseModel):
 # --- asking
 
 
-class Question(Model):
+class NamedQuestion(Model):
     """(entity, relation, ?), or (?, relation, entity) if the head is wanted."""
 
     entity: Name
     relation: Name
-    wanted: Wanted = "tail"
+    wanted: End = "tail"
 
 
 class AskQuery(BaseModel):
@@ -51,7 +55,7 @@ class AskQuery(BaseModel):
 
     entity: Name
     relation: Name
-    wanted: Wanted = "tail"
+    wanted: End = "tail"
     top: Annotated[int, Field(ge=1, le=MAX_ROWS, description="How many.")] = 10
     known: Known = "mark"
     of_type: Name | None = None
@@ -61,10 +65,10 @@ class AskQuery(BaseModel):
     ] = None
 
 
-class Questions(Model):
+class QuestionsRequest(Model):
     """Several questions at once."""
 
-    questions: Annotated[list[Question], Field(min_length=1, max_length=MAX_ROWS)]
+    questions: Annotated[list[NamedQuestion], Field(min_length=1, max_length=MAX_ROWS)]
     top: Top = 10
     known: Known = "mark"
     of_type: Name | None = None
@@ -72,7 +76,7 @@ class Questions(Model):
     as_of: Sequence | None = None
 
 
-class Answer(Model):
+class RankedAnswer(Model):
     """One answer; `probability` is null if it is known, or if the settings have no belief."""
 
     rank: int
@@ -82,100 +86,37 @@ class Answer(Model):
     known: bool
 
 
-class Answers(Model):
+class AnswersResponse(Model):
     """The answers to one question, best first.
 
-    note      why there are none, or what is doubtful about the question; or empty
-    exact     whether the budgets sufficed
-    none      the probability that the graph lacks no answer, however many were asked for
-    sequence  the number of the update after which this was so
+    note              why there are none, or what is doubtful about the question; or empty
+    exact             whether the budgets sufficed
+    none_probability  the probability that the graph lacks no answer, however many were asked for
+    sequence          the number of the update after which this was so
     """
 
-    question: Question
-    answers: list[Answer]
+    question: NamedQuestion
+    answers: list[RankedAnswer]
     note: str
     exact: bool
     tuned: bool
-    none: float | None
+    none_probability: float | None
     sequence: int
     labels: Labels
 
 
-class Batch(Model):
+class BatchResponse(Model):
     """The answers to several questions, in their order."""
 
-    answered: list[Answers]
+    answered: list[AnswersResponse]
     sequence: int
 
 
-class Step(Model):
-    """One step of a path: its fact, and whether it is walked from tail to head."""
+class ExplanationResponse(Model):
+    """Why an answer was given; only the beginning of long lists of names and facts."""
 
-    fact: Fact
-    inverse: bool
-
-
-class Path(Model):
-    """A path that was walked, from the entity asked about to the answer."""
-
-    entities: list[str]
-    steps: list[Step]
-
-
-class Reason(Model):
-    """One reason for an answer.
-
-    sentence    the reason as a person reads it, with labels
-    short       the same without the names of precedents
-    share       its part of the score; the shares of all reasons add up to it. It is negative if the
-                reason speaks against the answer
-    part        the same as a part of 1
-    count, of   what the sentence counts; docs/explanations.md has their meaning
-    paths       some of the paths walked; `more` if there are others
-    precedents  those it worked for, and `failures` those it failed for
-    weights     how much each of the precedents speaks for the answer, where it was weighed
-    facts       what it rests on: to retract them is to see what they did
-    """
-
-    kind: str
-    words: str
-    sentence: str
-    short: str
-    worth: float
-    share: float
-    part: float
-    count: int
-    of: int
-    hits: int
-    tries: int
-    prior: float
-    precision: float
-    slot: str
-    paths: list[Path]
-    more: bool
-    precedents: list[str]
-    weights: list[float]
-    failures: list[str]
-    facts: list[Fact]
-
-
-class Neighbour(Model):
-    """An entity like the one asked about: what they share, and what it answers.
-
-    similarity  from 0 to 1; in an explanation, its weight, which may be negative
-    """
-
-    entity: str
-    similarity: float
-    shared: list[str]
-    answers: list[str]
-
-
-class Explanation(Model):
-    """Why an answer was given."""
-
-    question: Question
-    answer: Answer
+    question: NamedQuestion
+    answer: RankedAnswer
     reasons: list[Reason]
     neighbours: list[Neighbour]
     sequence: int
@@ -194,10 +135,10 @@ class Similar(Model):
 # --- imagining
 
 
-class WhatIf(Model):
+class WhatIfRequest(Model):
     """A question to a world with some facts more and others less; nothing is written."""
 
-    question: Question
+    question: NamedQuestion
     add: Annotated[list[NewFact], Field(max_length=MAX_ROWS)] = []
     retract: Annotated[list[Fact | Name], Field(max_length=MAX_ROWS)] = []
     top: Top = 10
@@ -215,26 +156,26 @@ class Move(Model):
     score_after: float | None
 
 
-class Imagined(Model):
+class WhatIfResponse(Model):
     """The answers before and after, and how those at the top move."""
 
-    before: Answers
-    after: Answers
+    before: AnswersResponse
+    after: AnswersResponse
     moves: list[Move]
     sequence: int
 
 
-class MindQuestion(Model):
-    """Which facts would change its mind about an answer; the first answer if none is named."""
+class CounterfactualRequest(Model):
+    """Which facts decide about an answer; by default about the first one."""
 
-    question: Question
+    question: NamedQuestion
     answer: Name | None = None
     known: Known = "exclude"
     most: Annotated[int, Field(ge=1, le=3)] = 3
     as_of: Sequence | None = None
 
 
-class ChangeOfMind(Model):
+class CounterfactualResponse(Model):
     """The fewest facts without which an answer loses its rank, or half of its probability.
 
     facts             empty if there is no such set, or none was found
@@ -244,8 +185,8 @@ class ChangeOfMind(Model):
     is_smallest       whether all smaller sets were tried, or all if none was found
     """
 
-    question: Question
-    answer: Answer
+    question: NamedQuestion
+    answer: RankedAnswer
     facts: list[Fact]
     sentence: str
     rank: int
@@ -290,7 +231,7 @@ class Entity(Model):
     labels: Labels
 
 
-class Hit(Model):
+class FoundEntity(Model):
     """An entity that was found by words."""
 
     entity: str
@@ -299,10 +240,10 @@ class Hit(Model):
     facts: int
 
 
-class Hits(Model):
+class SearchResponse(Model):
     """The entities that were found, the best first."""
 
-    hits: list[Hit]
+    hits: list[FoundEntity]
     sequence: int
 
 
@@ -356,7 +297,7 @@ class Cluster(Model):
     relations: list[Group]
 
 
-class Clusters(Model):
+class ClusterPage(Model):
     """A page of the clusters, the largest first.
 
     threshold  the least mean similarity within a cluster
@@ -411,8 +352,7 @@ class PathType(Model):
     right, reached   of everyone
     """
 
-    words: str
-    relations: list[str]
+    steps: list[PathStep]
     hits: int
     tries: int
     prior: float
@@ -425,14 +365,14 @@ class PathTypes(Model):
     """The best path types of a relation, for a cluster or for everyone."""
 
     relation: str
-    wanted: Wanted
+    wanted: End
     cluster: int | None
     path_types: list[PathType]
     sequence: int
     labels: Labels
 
 
-class Bar(Model):
+class HistogramBar(Model):
     """One bar of a histogram: how many have from `least` to `most`."""
 
     least: int
@@ -458,8 +398,8 @@ class Info(Model):
     writable: bool
     with_keys: bool
     ready: bool
-    largest: list[Hit]
-    degrees: list[Bar]
+    largest: list[FoundEntity]
+    degrees: list[HistogramBar]
     limits: dict[str, float]
     settings: dict[str, Any]
 
@@ -467,7 +407,7 @@ class Info(Model):
 class Suggestion(Model):
     """A question worth asking, and why."""
 
-    question: Question
+    question: NamedQuestion
     why: str
 
 
@@ -482,7 +422,7 @@ class Suggestions(Model):
 # --- changing
 
 
-class Description(Model):
+class NewDescription(Model):
     """What people call an entity or a relation, and what it is."""
 
     name: NewName
@@ -490,7 +430,7 @@ class Description(Model):
     types: Annotated[list[Name], Field(max_length=100)] = []
 
 
-class Update(Model):
+class UpdateRequest(Model):
     """Facts to retract, then facts to add, and descriptions; all or nothing.
 
     An entity that is named alone in `retract` loses all its facts.
@@ -498,10 +438,10 @@ class Update(Model):
 
     add: Annotated[list[NewFact], Field(max_length=MAX_ROWS)] = []
     retract: Annotated[list[Fact | Name], Field(max_length=MAX_ROWS)] = []
-    describe: Annotated[list[Description], Field(max_length=MAX_ROWS)] = []
+    describe: Annotated[list[NewDescription], Field(max_length=MAX_ROWS)] = []
 
 
-class Updated(Model):
+class UpdateResponse(Model):
     """What an update did, when it is on disk."""
 
     sequence: int
@@ -513,8 +453,48 @@ class Updated(Model):
     new_entities: int
     new_relations: int
 
+    @classmethod
+    def from_update(cls, update: state.Update, sequence: int) -> Self:
+        """What an update did, and the number that it has."""
+        counts = {
+            name: getattr(update, name)
+            for name in cls.model_fields
+            if name != "sequence"
+        }
+        return cls(sequence=sequence, **counts)
 
-class Event(Model):
+
+class RelationCount(Model):
+    """A relation, and how many facts of a file have it."""
+
+    relation: str
+    facts: int
+
+
+class FilePreview(Model):
+    """How a file of facts is understood.
+
+    columns   the names of the columns of a table; empty for other formats
+    roles     the places of head, relation and tail among them; null if all rows have one relation
+    rows      the first rows
+    facts     how many different facts it has, and in `relations` of which relations
+    skipped   lines that are not facts
+    labels    descriptions of entities
+    problem   why it cannot be read like this; empty if it can
+    """
+
+    columns: list[str]
+    has_header: bool
+    roles: list[int | None]
+    rows: list[list[str]]
+    facts: int
+    skipped: int
+    labels: int
+    relations: list[RelationCount]
+    problem: str
+
+
+class HistoryEvent(Model):
     """A fact that came (+) or went (-), or what an entity is called or is from now on (=)."""
 
     sequence: int
@@ -526,13 +506,13 @@ class Event(Model):
 class History(Model):
     """A page of what happened, oldest first."""
 
-    events: list[Event]
+    events: list[HistoryEvent]
     next: str | None
     sequence: int
     labels: Labels
 
 
-class Change(Model):
+class ChangeMessage(Model):
     """An update, as the stream of events tells it; of very many facts only the first are listed."""
 
     sequence: int
@@ -552,7 +532,14 @@ class Change(Model):
 Pair = Annotated[list[Name], Field(min_length=2, max_length=3)]
 
 
-class CompleteJob(Model):
+class AnyJob(Model):
+    """What jobs have in common; `explain`: whether to give reasons."""
+
+    relations: Annotated[list[Name], Field(max_length=MAX_ROWS)] = []
+    explain: bool = True
+
+
+class CompleteJob(AnyJob):
     """Propose facts that are missing, the most probable first.
 
     heads, tails  the only heads and tails; all if empty
@@ -567,7 +554,6 @@ class CompleteJob(Model):
     """
 
     kind: Literal["complete"]
-    relations: Annotated[list[Name], Field(max_length=MAX_ROWS)] = []
     heads: Annotated[list[Name], Field(max_length=MAX_ROWS)] = []
     tails: Annotated[list[Name], Field(max_length=MAX_ROWS)] = []
     entities: Annotated[list[Name], Field(max_length=MAX_ROWS)] = []
@@ -579,16 +565,13 @@ class CompleteJob(Model):
     of_type: Annotated[str, StringConstraints(max_length=MAX_NAME)] = ""
     best: Annotated[int, Field(ge=1, le=100_000)] = 1_000
     at_most: Annotated[int, Field(ge=1)] | None = None
-    explain: bool = True
 
 
-class AuditJob(Model):
+class AuditJob(AnyJob):
     """List the least probable facts; with `explain`, up to three reasons for each."""
 
     kind: Literal["audit"]
-    relations: Annotated[list[Name], Field(max_length=MAX_ROWS)] = []
     top: Annotated[int, Field(ge=1, le=10_000)] = 100
-    explain: bool = True
 
 
 JobState = Literal["waiting", "running", "done", "failed", "cancelled"]
@@ -636,7 +619,7 @@ class Health(Model):
     status: str
 
 
-class Problem(BaseModel):
+class ProblemDocument(BaseModel):
     """What is wrong, in the form of RFC 9457."""
 
     type: str

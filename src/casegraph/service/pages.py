@@ -9,12 +9,12 @@ from typing import NamedTuple, TypeVar
 
 from casegraph.service.models import (
     ClusterMembers,
-    Clusters,
+    ClusterPage,
     Entity,
     Relations,
 )
 
-P = TypeVar("P", Clusters, ClusterMembers, Entity, Relations)
+P = TypeVar("P", ClusterPage, ClusterMembers, Entity, Relations)
 
 
 class Cursor(NamedTuple):

@@ -18,8 +18,9 @@ from casegraph.errors import (
     CasegraphError,
     DamagedStore,
     IncompatibleFile,
-    InvalidSettings,
+    InvalidArgument,
     MalformedFact,
+    NotReached,
     ReadOnlyStore,
     StoreInUse,
     UnknownName,
@@ -31,9 +32,10 @@ RETRY_SECONDS = "1"
 
 STATUSES: dict[type[CasegraphError], HTTPStatus] = {
     UnknownName: HTTPStatus.NOT_FOUND,
+    NotReached: HTTPStatus.NOT_FOUND,
     AmbiguousName: HTTPStatus.CONFLICT,
     MalformedFact: HTTPStatus.UNPROCESSABLE_ENTITY,
-    InvalidSettings: HTTPStatus.UNPROCESSABLE_ENTITY,
+    InvalidArgument: HTTPStatus.UNPROCESSABLE_ENTITY,
     ReadOnlyStore: HTTPStatus.SERVICE_UNAVAILABLE,
     StoreInUse: HTTPStatus.SERVICE_UNAVAILABLE,
     DamagedStore: HTTPStatus.SERVICE_UNAVAILABLE,

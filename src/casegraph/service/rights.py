@@ -12,6 +12,7 @@ OPEN = Rule(Right.NOTHING)
 READ = Rule(Right.READ)
 WRITE = Rule(Right.WRITE)
 STREAM = Rule(Right.READ, streams=True)
+FILE = Rule(Right.WRITE, is_file=True)
 
 ROUTES: dict[tuple[str, str], Rule] = {
     ("GET", "/healthz"): OPEN,
@@ -25,7 +26,7 @@ ROUTES: dict[tuple[str, str], Rule] = {
     ("GET", "/v1/explain"): READ,
     ("GET", "/v1/similar"): READ,
     ("POST", "/v1/what-if"): READ,
-    ("POST", "/v1/change-of-mind"): READ,
+    ("POST", "/v1/counterfactual"): READ,
     ("GET", "/v1/entity"): READ,
     ("GET", "/v1/search"): READ,
     ("GET", "/v1/relations"): READ,
@@ -37,6 +38,8 @@ ROUTES: dict[tuple[str, str], Rule] = {
     ("GET", "/v1/history"): READ,
     ("GET", "/v1/events"): STREAM,
     ("POST", "/v1/update"): WRITE,
+    ("POST", "/v1/preview"): FILE,
+    ("POST", "/v1/import"): FILE,
     ("GET", "/v1/jobs"): READ,
     ("POST", "/v1/jobs"): WRITE,
     ("GET", "/v1/jobs/{job}"): READ,

@@ -15,7 +15,7 @@ from ipaddress import ip_address
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from casegraph.errors import CasegraphError, InvalidSettings
+from casegraph.errors import CasegraphError, InvalidArgument
 from casegraph.service.app import application
 from casegraph.service.core import Service
 from casegraph.service.keys import Keys
@@ -77,7 +77,7 @@ def check_address(host: str, keys: Keys) -> None:
     if is_loopback(host) or len(keys):
         return
     expected = "an address of this computer such as 127.0.0.1, or keys (--keys FILE)"
-    raise InvalidSettings("host", host, expected)
+    raise InvalidArgument("host", host, expected)
 
 
 def is_loopback(host: str) -> bool:

@@ -14,12 +14,12 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 
 from casegraph import __version__
+from casegraph.answering.questions import End, Known
 from casegraph.casebase import CaseBase
 from casegraph.errors import CasegraphError
 from casegraph.graph.facts import Fact
 from casegraph.service import models
-from casegraph.service.views import asking, looking
-from casegraph.service.views.changing import updated
+from casegraph.service.views import overviews, results
 from casegraph.storage.store.store import CaseStore
 
 M = TypeVar("M", bound=models.Model)
@@ -49,44 +49,44 @@ class Tools:
         self,
         entity: str,
         relation: str,
-        wanted: models.Wanted = "tail",
+        wanted: End = "tail",
         top: int = 10,
-        known: models.Known = "mark",
+        known: Known = "mark",
         of_type: str | None = None,
-    ) -> models.Answers:
+    ) -> models.AnswersResponse:
         """The best answers to (entity, relation, ?); for wanted=head to (?, relation, entity)."""
         cases = self._now()
-        question = models.Question(entity=entity, relation=relation, wanted=wanted)
-        found = asking.asked(
-            cases, question, top=_bounded(top), known=known, of_type=of_type
+        question = models.NamedQuestion(entity=entity, relation=relation, wanted=wanted)
+        (found,) = results.asked(
+            cases, [question], top=_bounded(top), known=known, of_type=of_type
         )
-        return asking.answers(cases, found)
+        return results.answers(cases, found)
 
     def explain(
-        self, entity: str, relation: str, answer: str, wanted: models.Wanted = "tail"
-    ) -> models.Explanation:
+        self, entity: str, relation: str, answer: str, wanted: End = "tail"
+    ) -> models.ExplanationResponse:
         """Why an entity is an answer: reasons that add up to its score, and their precedents."""
         cases = self._now()
-        question = models.Question(entity=entity, relation=relation, wanted=wanted)
-        return asking.explanation(cases, asking.answer_named(cases, question, answer))
+        question = models.NamedQuestion(entity=entity, relation=relation, wanted=wanted)
+        return results.explanation(cases, results.answer_named(cases, question, answer))
 
     def similar(
         self, entity: str, relation: str | None = None, top: int = 10
     ) -> models.Similar:
         """The entities most like one; with a relation, of those that have it."""
-        return asking.similar(self._now(), entity, relation, _bounded(top))
+        return results.similar(self._now(), entity, relation, _bounded(top))
 
-    def search(self, words: str, top: int = 10) -> models.Hits:
+    def search(self, words: str, top: int = 10) -> models.SearchResponse:
         """The entities whose name or label has all these words in it, the best first."""
-        return looking.search(self._now(), words, _bounded(top))
+        return overviews.search(self._now(), words, _bounded(top))
 
     def relations(self) -> models.Relations:
         """The relations, those with most facts first."""
-        return looking.relations(self._now(), 0, MOST)[0]
+        return overviews.relations(self._now(), 0, MOST)[0]
 
     def describe(self, entity: str) -> models.Entity:
         """What is known of an entity: its types, the relations that it has, and its facts."""
-        return looking.entity(self._now(), entity, 0, MOST, cluster=False)[0]
+        return overviews.entity(self._now(), entity, 0, MOST, cluster=False)[0]
 
     def what_if(
         self,
@@ -94,20 +94,20 @@ class Tools:
         relation: str,
         add: list[models.Fact] | None = None,
         retract: list[models.Fact] | None = None,
-        wanted: models.Wanted = "tail",
-    ) -> models.Imagined:
+        wanted: End = "tail",
+    ) -> models.WhatIfResponse:
         """Ask a world with some facts more and others less; nothing is written."""
-        question = models.Question(entity=entity, relation=relation, wanted=wanted)
-        changed = models.WhatIf(
+        question = models.NamedQuestion(entity=entity, relation=relation, wanted=wanted)
+        changed = models.WhatIfRequest(
             question=question, add=add or [], retract=list(retract or [])
         )
-        return asking.imagined(self._now(), changed)
+        return results.imagined(self._now(), changed)
 
-    def add(self, facts: list[models.Fact]) -> models.Updated:
+    def add(self, facts: list[models.Fact]) -> models.UpdateResponse:
         """Add facts, each as head, relation and tail; all or nothing."""
         return self._update(add=facts)
 
-    def retract(self, facts: list[models.Fact]) -> models.Updated:
+    def retract(self, facts: list[models.Fact]) -> models.UpdateResponse:
         """Retract facts, each as head, relation and tail."""
         return self._update(retract=facts)
 
@@ -115,12 +115,12 @@ class Tools:
         self,
         add: list[models.Fact] | None = None,
         retract: list[models.Fact] | None = None,
-    ) -> models.Updated:
+    ) -> models.UpdateResponse:
         added = [Fact(*fact) for fact in add or []]
         retracted = [Fact(*fact) for fact in retract or []]
         with self._turn:  # so that the number is that of this update
             done = self._store.update(added, retracted)
-            return updated(done, self._store.sequence)
+            return models.UpdateResponse.from_update(done, self._store.sequence)
 
 
 def server(store: CaseStore, *, writes: bool = False) -> Any:  # noqa: ANN401  (mcp may be absent)

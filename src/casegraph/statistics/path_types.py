@@ -15,7 +15,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from casegraph.errors import InvalidSettings
+from casegraph.errors import InvalidArgument
 from casegraph.graph.arrays import Counts, Flags, Ids
 from casegraph.graph.directions import Numbers, inverse, relation_of
 from casegraph.graph.graph import Graph
@@ -135,7 +135,7 @@ def check_room(graph: Graph, max_length: int) -> None:
     expected = (
         f"smaller for {len(graph.relations):,} relations (up to {most:,} go with it)"
     )
-    raise InvalidSettings("max_length", max_length, expected)
+    raise InvalidArgument("max_length", max_length, expected)
 
 
 def in_words(graph: Graph, path_type: Sequence[int]) -> str:

@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from casegraph.answering.state import State
-from casegraph.errors import InvalidSettings
+from casegraph.errors import InvalidArgument
 from casegraph.execution.executor import HERE, Executor
 from casegraph.graph.arrays import Floats, Ids
 from casegraph.graph.graph import Graph
@@ -59,7 +59,7 @@ def tuned(
     """
     settings = state.settings.but(tuning=None)
     if not settings.can_be_tuned:
-        raise InvalidSettings(
+        raise InvalidArgument(
             "settings", settings.combination, "settings that can be tuned"
         )
     graph = state.graph

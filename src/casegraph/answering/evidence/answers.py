@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
     from casegraph.answering.evidence.context import AnswerContext, Piece
     from casegraph.answering.evidence.fact_rows import FactRow
-    from casegraph.answering.evidence.reason import Reason
-    from casegraph.answering.results import Answer
+    from casegraph.answering.results.reason import Reason
 
 
 class SimilarAnswers(Resemblance):
@@ -28,7 +27,7 @@ class SimilarAnswers(Resemblance):
         """The known answers."""
         return Weighted(*kernels.similar_answers(*context.kernel_arguments))
 
-    def sentence(self, reason: Reason, answer: Answer) -> str:
+    def statement(self, reason: Reason, asked: str, answer: str) -> str:
         """How many known answers it resembles, or does not."""
         resembles = "resembles" if reason.worth > 0 else "is unlike"
         return f"{resembles} {several(reason.count, 'known answer')}"

@@ -9,10 +9,13 @@ from casegraph.graph.directions import inverse
 from casegraph.statistics.path_types import PathType, unpacked
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from casegraph import kernels
     from casegraph.answering.query import WalkLists
     from casegraph.answering.state import State
     from casegraph.graph.arrays import Floats, Ids
+    from casegraph.graph.directions import PathStep
     from casegraph.graph.graph import Graph, Query
 
 
@@ -89,14 +92,13 @@ class AnswerContext:
         packed = int(self.lists.types[self.lists.walked[piece.place]])
         return unpacked(packed, self.state.settings.max_length)
 
-    def relation_in_words(self) -> str:
-        """The query relation by name."""
-        return self.graph.relation_name(self.query.relation)
+    def names(self, entities: Iterable[int]) -> tuple[str, ...]:
+        """Entities by name, in their order."""
+        return tuple(self.graph.entities[entity] for entity in entities)
 
-
-def fact_in_words(graph: Graph, relation: int, tail: int) -> str:
-    """A fact without its head, which is known from the context: relation and tail."""
-    return f"{graph.relation_name(relation)} {graph.entities[tail]}"
+    def steps(self, path_type: PathType) -> tuple[PathStep, ...]:
+        """A path type by name."""
+        return tuple(self.graph.step(direction) for direction in path_type)
 
 
 def sorted_names(graph: Graph, entities: Ids) -> tuple[str, ...]:

@@ -12,8 +12,7 @@ if TYPE_CHECKING:
 
     from casegraph.answering.evidence.context import AnswerContext, Piece
     from casegraph.answering.evidence.fact_rows import FactRow
-    from casegraph.answering.evidence.reason import Reason
-    from casegraph.answering.results import Answer
+    from casegraph.answering.results.reason import Reason
 
 
 class Habit(EvidenceKind):
@@ -21,10 +20,10 @@ class Habit(EvidenceKind):
 
     name = "habit"
 
-    def sentence(self, reason: Reason, answer: Answer) -> str:
+    def statement(self, reason: Reason, asked: str, answer: str) -> str:
         """How many of all others that have the relation have the answer."""
-        others = f"{reason.count:,} of all {reason.of:,} others asked “{reason.words}”"
-        return f"{others} have the answer {answer.entity}"
+        others = f"{reason.count:,} of the {reason.of:,} others with this relation"
+        return f"{others} have the answer {answer}"
 
     def facts(self, context: AnswerContext, piece: Piece) -> Iterator[FactRow]:
         """The same answer of everyone else."""

@@ -9,34 +9,28 @@ rests on.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
-from casegraph.answering.evidence.reason import Reason
+from casegraph.answering.results.reason import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from casegraph.answering.evidence.context import AnswerContext, Piece
     from casegraph.answering.evidence.fact_rows import FactRow
-    from casegraph.answering.evidence.reason import KindName
-    from casegraph.answering.results import Answer
+    from casegraph.answering.results.reason import KindName
 
 
 class EvidenceKind(ABC):
-    """One kind of evidence.
-
-    name       as in `Reason.kind`
-    words_are  what `Reason.words` names, so that labels can be put in
-    """
+    """One kind of evidence; `name` is as in `Reason.kind`."""
 
     name: ClassVar[KindName]
-    words_are: ClassVar[Literal["path type", "relation"]] = "relation"
 
     def reason(self, context: AnswerContext, piece: Piece, share: float) -> Reason:
         """A piece of evidence of this kind as a reason."""
         return Reason(
             kind=self.name,
-            words=context.relation_in_words(),
+            steps=context.steps((context.query.relation,)),
             worth=piece.worth,
             share=share,
             count=piece.count,
@@ -44,8 +38,11 @@ class EvidenceKind(ABC):
         )
 
     @abstractmethod
-    def sentence(self, reason: Reason, answer: Answer) -> str:
-        """A reason of this kind in words, without its precedents."""
+    def statement(self, reason: Reason, asked: str, answer: str) -> str:
+        """What a reason of this kind says, without its path type and its precedents.
+
+        asked, answer  the labels of the entity asked about, and of the answer
+        """
 
     @abstractmethod
     def facts(self, context: AnswerContext, piece: Piece) -> Iterator[FactRow]:

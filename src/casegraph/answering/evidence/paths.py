@@ -9,19 +9,18 @@ import numpy as np
 
 from casegraph.answering.evidence.fact_rows import fact_row
 from casegraph.answering.evidence.kind import EvidenceKind
-from casegraph.answering.evidence.reason import Reason
 from casegraph.answering.query import leaves_one_out
+from casegraph.answering.results.reason import Reason
 from casegraph.answering.weights import estimate, with_one_fewer
 from casegraph.graph.directions import inverse
 from casegraph.similarity.clusters.assignment import EVERYONE
-from casegraph.statistics.path_types import ends_of, in_words, packed, paths_between
+from casegraph.statistics.path_types import ends_of, packed, paths_between
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from casegraph.answering.evidence.context import AnswerContext, Piece
     from casegraph.answering.evidence.fact_rows import FactRow
-    from casegraph.answering.results import Answer
     from casegraph.statistics.counts import PathCounts
     from casegraph.statistics.path_types import Path, PathType
 
@@ -37,7 +36,6 @@ class Paths(EvidenceKind):
     """A path type leads from the query entity to the answer."""
 
     name = "path"
-    words_are = "path type"
 
     def reason(self, context: AnswerContext, piece: Piece, share: float) -> Reason:
         """With its counts in the slot of the answer, its prior and precision, and some paths."""
@@ -50,10 +48,11 @@ class Paths(EvidenceKind):
         cluster = _cluster_that_weighed(context, path_type)
         estimated = estimate(state.statistics, cluster, relation, path_type)
         one_too_many = PATHS_SHOWN + 1  # to know whether there are further paths
-        paths = list(islice(_named_paths(context, path_type), one_too_many))
+        walked = _paths(context, context.query.entity, path_type, context.found)
+        paths = [context.names(path) for path in islice(walked, one_too_many)]
         return Reason(
             kind=self.name,
-            words=in_words(context.graph, path_type),
+            steps=context.steps(path_type),
             worth=piece.worth,
             share=share,
             count=right,
@@ -68,17 +67,16 @@ class Paths(EvidenceKind):
             precedents=_precedents(context, path_type),
         )
 
-    def sentence(self, reason: Reason, answer: Answer) -> str:
+    def statement(self, reason: Reason, asked: str, answer: str) -> str:
         """How often the path type was right: of the ends reached, or else of the walks."""
-        words = reason.words
         if not reason.of and not reason.slot:
-            return f"{words}: right on {reason.hits:,} of {reason.tries:,} walks"
+            return f"right on {reason.hits:,} of {reason.tries:,} walks"
         of_which = {
             "open": " where nobody else has the answer",
             "taken": " where somebody else has the answer too",
         }
         where = of_which.get(reason.slot, "")
-        return f"{words}: right {reason.count:,} of {reason.of:,} times{where}"
+        return f"right {reason.count:,} of {reason.of:,} times{where}"
 
     def facts(self, context: AnswerContext, piece: Piece) -> Iterator[FactRow]:
         """The facts on the paths from the query entity to the answer."""
@@ -182,20 +180,6 @@ def _leads_to(
     """Whether there is a path of this type from an entity to the goal."""
     first_path = next(_paths(context, entity, path_type, goal), None)
     return first_path is not None
-
-
-def _named_paths(
-    context: AnswerContext, path_type: PathType
-) -> Iterator[tuple[str, ...]]:
-    """The paths to the answer, each as names of entities and relations in turn."""
-    graph = context.graph
-    relations = [graph.relation_name(relation) for relation in path_type]
-    for path in _paths(context, context.query.entity, path_type, context.found):
-        names = [graph.entities[path[0]]]
-        for relation, visited in zip(relations, path[1:], strict=True):
-            names.append(relation)
-            names.append(graph.entities[visited])
-        yield tuple(names)
 
 
 def _paths(

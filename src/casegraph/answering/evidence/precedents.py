@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
     from casegraph.answering.evidence.context import AnswerContext, Piece
     from casegraph.answering.evidence.fact_rows import FactRow
-    from casegraph.answering.evidence.reason import Reason
-    from casegraph.answering.results import Answer
+    from casegraph.answering.results.reason import Reason
 
 
 class Precedents(Resemblance):
@@ -29,13 +28,13 @@ class Precedents(Resemblance):
         """The nearest entities that have the answer."""
         return Weighted(*kernels.precedents(*context.kernel_arguments))
 
-    def sentence(self, reason: Reason, answer: Answer) -> str:
+    def statement(self, reason: Reason, asked: str, answer: str) -> str:
         """How many of the nearest entities have the answer."""
         if reason.of == 1:
-            return f"the only entity like {answer.asked} has the answer {answer.entity}"
+            return f"the only entity like {asked} has the answer {answer}"
         have = "has" if reason.count == 1 else "have"
-        of_nearest = f"of the {reason.of:,} entities most like {answer.asked}"
-        return f"{reason.count:,} {of_nearest} {have} the answer {answer.entity}"
+        of_nearest = f"of the {reason.of:,} entities most like {asked}"
+        return f"{reason.count:,} {of_nearest} {have} the answer {answer}"
 
     def facts(self, context: AnswerContext, piece: Piece) -> Iterator[FactRow]:
         """The answer of each precedent that speaks for it, and what it shares with the query."""

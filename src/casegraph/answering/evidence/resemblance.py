@@ -15,7 +15,7 @@ from casegraph.answering.evidence.kind import EvidenceKind
 
 if TYPE_CHECKING:
     from casegraph.answering.evidence.context import AnswerContext, Piece, Weighted
-    from casegraph.answering.evidence.reason import Reason
+    from casegraph.answering.results.reason import Reason
 
 
 class Resemblance(EvidenceKind):
@@ -24,10 +24,9 @@ class Resemblance(EvidenceKind):
     def reason(self, context: AnswerContext, piece: Piece, share: float) -> Reason:
         """With the entities it rests on: those for the answer first, then those against it."""
         entities, weights = self.weighted(context)
-        names = [context.graph.entities[entity] for entity in entities.tolist()]
         return replace(
             super().reason(context, piece, share),
-            precedents=tuple(names),
+            precedents=context.names(entities.tolist()),
             weights=tuple(weights.tolist()),
         )
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from casegraph.batch.completion import Wanted
     from casegraph.casebase import CaseBase
     from casegraph.cli.options import Chosen
-    from casegraph.cli.reading import Read
+    from casegraph.cli.reader import Read
     from casegraph.execution.executor import Executor
 
 OUT = "Where to write; the ending decides the format. Without, the best 20 are printed."
@@ -116,7 +116,7 @@ def complete(
         casegraph complete world --relations "died in" --out new.jsonl
         casegraph complete world --best 100 --at-most 3 --out best.csv
     """
-    from casegraph.cli.sources import case_base
+    from casegraph.cli.loader import case_base
     from casegraph.errors import IncompatibleFile
     from casegraph.formats.tables import table_format
 
@@ -269,7 +269,7 @@ def audit(
         casegraph audit world --relations "citizen of" --top 5
     """
     from casegraph.batch.audit import audit as find
-    from casegraph.cli.sources import case_base
+    from casegraph.cli.loader import case_base
 
     cases = case_base(source, chosen(source), read=read)
     names = tuple(cases.relation(name) for name in relations)

@@ -12,7 +12,7 @@ from casegraph.cli.group import cli
 from casegraph.cli.output import Result, with_format
 
 if TYPE_CHECKING:
-    from casegraph.answering.results import Answer
+    from casegraph.answering.results.answer import Answer
     from casegraph.casebase import CaseBase
 
 AT_LENGTH = (
@@ -52,7 +52,7 @@ def demo() -> Result:
         casegraph demo
     """
     from casegraph import world
-    from casegraph.cli.sources import case_base
+    from casegraph.cli.loader import case_base
 
     cases = case_base("world")
     questions: list[HeldBack] = []
@@ -101,7 +101,7 @@ def _most_similar(cases: CaseBase, question: HeldBack) -> list[str]:
     lines = [_heading(f"Most like {asked}, of those that have “{relation}”")]
     for neighbour in near:
         line = f"  {neighbour.similarity:.2f}  {neighbour.entity:{width}}  shares "
-        shared = ", ".join(neighbour.shared)
+        shared = ", ".join(map(str, neighbour.shared))
         lines.append(line + shorten(shared, COLUMNS - len(line), placeholder=" …"))
     return lines
 
@@ -130,9 +130,7 @@ def _why(cases: CaseBase, answer: Answer) -> list[str]:
     lines = [f"  why {answer.entity}?"]
     for reason in cases.explain(answer):
         if abs(reason.share) >= LEAST_SHARE * answer.score:
-            lines.append(
-                f"    {reason.share / answer.score:4.0%}  {reason.sentence(answer)}"
-            )
+            lines.append(f"    {reason.share / answer.score:4.0%}  {reason.sentence}")
             lines += [
                 click.style(f"          {path}", dim=True)
                 for path in reason.drawn()[:1]

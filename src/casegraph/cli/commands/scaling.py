@@ -16,7 +16,7 @@ from casegraph.errors import CasegraphError
 
 if TYPE_CHECKING:
     from casegraph.cli.options import Chosen
-    from casegraph.cli.reading import Read
+    from casegraph.cli.reader import Read
     from casegraph.execution.shards import Part
 
 out = click.option(
@@ -65,7 +65,7 @@ def count(
         casegraph count world --shard 2/8 --out hits-2.npz
     """
     from casegraph.batch.completion import chosen_directions
-    from casegraph.cli.sources import case_base
+    from casegraph.cli.loader import case_base
     from casegraph.execution.shard_files import read_part, write_part
     from casegraph.execution.shards import Shard, count_hits, count_reach, with_hits
 

@@ -17,19 +17,28 @@ export class Problem extends Error {
 
 /** Read something; parameters that are null or empty are left out. */
 export function get(route, parameters = {}, signal = undefined) {
+  return called(addressOf(route, parameters), { signal });
+}
+
+function addressOf(route, parameters) {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters)) {
     const isGiven = value !== null && value !== undefined && value !== "";
     if (isGiven) query.set(name, value);
   }
-  const address = query.size ? `/v1/${route}?${query}` : `/v1/${route}`;
-  return called(address, { signal });
+  return query.size ? `/v1/${route}?${query}` : `/v1/${route}`;
 }
 
 /** Send something. */
 export function post(route, body, signal = undefined) {
   const headers = { "Content-Type": "application/json" };
   return called(`/v1/${route}`, { method: "POST", headers, body: JSON.stringify(body), signal });
+}
+
+/** Send a file. */
+export function send(route, parameters, file) {
+  const headers = { "Content-Type": "application/octet-stream" };
+  return called(addressOf(route, parameters), { method: "POST", headers, body: file });
 }
 
 /** End something. */

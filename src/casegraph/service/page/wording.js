@@ -7,7 +7,9 @@
 //   capital     noun  What is the capital of France?    What has Paris as its capital?
 //   died in     past  What did Einstein die in?         What died in Princeton?
 //   has part    other Einstein has part what?           What has part Ulm?
-// The last one reads well for any other verb, too. What is no plain English is taken for a noun.
+//   _hypernym   arrow Metformin — _hypernym → ?         ? — _hypernym → Metformin
+// "other" reads well for any other verb, too. An arrow stands where a sentence may be wrong: for what
+// is no plain English, such as identifiers, and for phrases such as "compound treats disease".
 
 const PREPOSITIONS = new Set(
   [
@@ -33,12 +35,13 @@ const PAST_VERBS = new Map(
     .map((pair) => pair.split(":")),
 );
 const COPULAS = new Set(["is", "are", "was", "were", "has", "had", "can", "may", "did", "does"]);
+const OPEN = "→\u00a0?";
 const PLAIN = /^[a-z]+( [a-z]+)*$/i;
 const VERB = /[a-z]{2}[^siu]s$/i;
 
 /** The kind of sentence in which a relation reads well. */
 export function kindOf(relation) {
-  if (!PLAIN.test(relation)) return "noun";
+  if (!PLAIN.test(relation)) return "arrow";
   const words = relation.toLowerCase().split(" ");
   const [first] = words;
   const endsInPreposition = PREPOSITIONS.has(words.at(-1));
@@ -47,7 +50,9 @@ export function kindOf(relation) {
   const isVerb = VERB.test(first);
   if (isVerb && (words.length === 1 || endsInPreposition)) return "does";
   if (isVerb) return "other";
-  return endsInPreposition ? "is" : "noun";
+  if (endsInPreposition) return "is";
+  const isPhrase = words.length > 2 || words.slice(1).some((word) => VERB.test(word));
+  return isPhrase ? "arrow" : "noun";
 }
 
 /** The verb without its ending: treats, treat; carries, carry; teaches, teach; died, die. */
@@ -82,6 +87,9 @@ export function questionParts({ entity, wanted }, relationLabel, type = "") {
   const subject = { entity };
   const verb = { relation: relationLabel };
   const kind = kindOf(relationLabel);
+  if (kind === "arrow") {
+    return wanted === "head" ? ["? —", verb, "→", subject] : [subject, "—", verb, OPEN];
+  }
   if (wanted === "head") {
     if (kind === "noun") return [`${what} has`, subject, "as its", verb, "?"];
     if (kind === "is") return [`${what} ${be(relationLabel)}`, verb, subject, "?"];
@@ -112,7 +120,12 @@ export function factParts([head, relation, tail], labelOf) {
   const kind = kindOf(words);
   if (kind === "noun") return [{ entity: tail }, `is the ${words} of`, { entity: head }];
   if (kind === "is") return [{ entity: head }, `${be(words)} ${words}`, { entity: tail }];
-  return [{ entity: head }, words, { entity: tail }];
+  return [{ entity: head }, between(words), { entity: tail }];
+}
+
+/** What stands between the ends of a fact: the verb, or an arrow. */
+export function between(words) {
+  return kindOf(words) === "arrow" ? `— ${words} →` : words;
 }
 
 /** That a fact was not so, as parts. */
@@ -124,7 +137,7 @@ export function doubtParts([head, relation, tail], labelOf) {
   if (kind === "does" || kind === "past") {
     return [{ entity: head }, `did not ${infinitive(words)}`, { entity: tail }];
   }
-  return ["it was not so that", { entity: head }, words, { entity: tail }];
+  return ["there was no", { entity: head }, between(words), { entity: tail }];
 }
 
 /** That a fact was so, as parts. */
@@ -133,7 +146,7 @@ export function wishParts([head, relation, tail], labelOf) {
   const kind = kindOf(words);
   if (kind === "noun") return [{ entity: tail }, `was the ${words} of`, { entity: head }];
   if (kind === "is") return [{ entity: head }, `was ${words}`, { entity: tail }];
-  return [{ entity: head }, words, { entity: tail }];
+  return [{ entity: head }, between(words), { entity: tail }];
 }
 
 /** Parts as one text. */

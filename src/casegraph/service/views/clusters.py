@@ -5,13 +5,14 @@ from collections import Counter, deque
 import numpy as np
 
 from casegraph.answering.cache import PerState
+from casegraph.answering.questions import End
+from casegraph.answering.results.labels import labels_of
 from casegraph.answering.state import State
 from casegraph.answering.weights import estimate, prior_times_precision
 from casegraph.casebase import CaseBase
 from casegraph.errors import UnknownName
 from casegraph.graph.arrays import Counts, Ids
 from casegraph.graph.directions import (
-    INVERSE,
     backward,
     forward,
     is_inverse,
@@ -19,10 +20,9 @@ from casegraph.graph.directions import (
 )
 from casegraph.kernels import ClusterTree
 from casegraph.service import models
-from casegraph.service.views.labels import labels_of
 from casegraph.similarity.clusters import hac
 from casegraph.similarity.clusters.assignment import EVERYONE
-from casegraph.statistics.path_types import in_words, unpacked
+from casegraph.statistics.path_types import unpacked
 
 MEMBERS_NAMED = 8  # of a cluster
 MOST_NODES = 2_000  # of the tree of clusters
@@ -41,7 +41,9 @@ def _clustered_by_hac(state: State) -> State:
     return state.answering_by(state.settings.but(clustering="hac"))
 
 
-def clusters(cases: CaseBase, first: int, count: int) -> tuple[models.Clusters, bool]:
+def clusters(
+    cases: CaseBase, first: int, count: int
+) -> tuple[models.ClusterPage, bool]:
     """A page of the clusters, the largest first, and whether there are more."""
     state = clustered(cases)
     numbers, sizes = _sizes(state)
@@ -51,12 +53,12 @@ def clusters(cases: CaseBase, first: int, count: int) -> tuple[models.Clusters, 
         page.append(_cluster(state, int(numbers[place]), int(sizes[place])))
     members = [name for cluster in page for name in cluster.members]
     relations = [group.relation for cluster in page for group in cluster.relations]
-    shown = models.Clusters(
+    shown = models.ClusterPage(
         clusters=page,
         threshold=state.settings.threshold,
         next=None,
         sequence=cases.state.sequence,
-        labels=labels_of(cases, [*members, *relations]),
+        labels=labels_of(cases.descriptions, [*members, *relations]),
     )
     return shown, len(numbers) > first + count
 
@@ -115,7 +117,7 @@ def members(
         members=names,
         next=None,
         sequence=cases.state.sequence,
-        labels=labels_of(cases, names),
+        labels=labels_of(cases.descriptions, names),
     )
     return shown, len(found) > first + count
 
@@ -162,7 +164,7 @@ def _nodes_down_to_clusters(grown: ClusterTree, threshold: float) -> list[models
 
 
 def path_types(
-    cases: CaseBase, relation: str, wanted: models.Wanted, cluster: int | None, top: int
+    cases: CaseBase, relation: str, wanted: End, cluster: int | None, top: int
 ) -> models.PathTypes:
     """The best path types of a relation by the paper's equations, for a cluster or everyone."""
     state = clustered(cases)
@@ -185,8 +187,7 @@ def path_types(
         estimated = estimate(state.statistics, weighed_by, direction, path_type)
         row = int(np.searchsorted(everyone.types, packed))
         shown = models.PathType(
-            words=in_words(graph, path_type),
-            relations=[graph.relation_name(step) for step in path_type],
+            steps=[graph.step(direction) for direction in path_type],
             hits=estimated.hits,
             tries=estimated.tries,
             prior=estimated.prior,
@@ -195,16 +196,12 @@ def path_types(
             reached=int(everyone.reached[row]),
         )
         found.append(shown)
-    steps = [
-        step.removesuffix(INVERSE)
-        for path_type in found
-        for step in path_type.relations
-    ]
+    steps = [step.relation for path_type in found for step in path_type.steps]
     return models.PathTypes(
         relation=name,
         wanted=wanted,
         cluster=cluster,
         path_types=found,
         sequence=cases.state.sequence,
-        labels=labels_of(cases, [name, *steps]),
+        labels=labels_of(cases.descriptions, [name, *steps]),
     )

@@ -173,7 +173,7 @@ def _check_settings(folder: Path, log: Log | None) -> FileState:
     try:
         tuned_settings.read(folder, log.beginning.store)
     except tuned_settings.ERRORS as error:
-        state = f"{error}; not used, and made anew by 'casegraph tune'"
+        state = f"{error}; not used, and rebuilt by 'casegraph tune'"
         return FileState(path.name, size(path), state, damaged=True)
     return FileState(path.name, size(path), "whole")
 
@@ -196,10 +196,10 @@ def _state_of_generation(path: Path, log: Log | None) -> tuple[str, bool]:
     except GENERATION_ERRORS as error:
         if not is_there(path):
             return "just removed by another process", False
-        return f"{problem(error)}; not used, and made anew by 'casegraph compact'", True
+        return f"{problem(error)}; not used, and rebuilt by 'casegraph compact'", True
     if generation is None:
         return (
-            "of another format; not used, and made anew by 'casegraph compact'",
+            "of another format; not used, and rebuilt by 'casegraph compact'",
             False,
         )
 

@@ -111,7 +111,7 @@ def newest(log: Log, until: int) -> tuple[Generation, Position] | None:
         except GENERATION_ERRORS as error:
             if is_there(path):  # else another process has just removed it
                 logger.warning(
-                    "%s: is damaged (%s), so it is not used; 'casegraph compact' makes it anew",
+                    "%s: is damaged (%s), so it is not used; 'casegraph compact' rebuilds it",
                     path,
                     problem(error),
                 )

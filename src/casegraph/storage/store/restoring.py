@@ -19,7 +19,7 @@ from casegraph.disk import is_there
 from casegraph.errors import (
     DamagedStore,
     IncompatibleFile,
-    InvalidSettings,
+    InvalidArgument,
     UnreadableFile,
 )
 from casegraph.graph.arrays import Ids
@@ -104,7 +104,7 @@ def restored(folder: Path, settings: Settings | None, as_of: int | None) -> Rest
     as_of     the number of the earlier update
     """
     if as_of is not None and not isinstance(as_of, int):
-        raise InvalidSettings("as_of", as_of, "the number of an update")
+        raise InvalidArgument("as_of", as_of, "the number of an update")
     log = read_log(folder)
     settings = (
         settings or read_if_intact(folder, log.beginning.store) or _settings_in(log)
@@ -118,6 +118,8 @@ def restored(folder: Path, settings: Settings | None, as_of: int | None) -> Rest
             _check_as_of(as_of, log.beginning.start, end.sequence)
         records = [entry.record for entry in logged if entry.record.sequence <= until]
         state = replayed(generation, records, settings, log.beginning.start)
+    except InvalidArgument:  # which is a ValueError, and of the caller
+        raise
     except (KeyError, ValueError, TypeError, IndexError) as error:
         problem = f"its records do not fit together ({error})"
         raise DamagedStore(str(log.path), position.size, problem) from error
@@ -275,7 +277,7 @@ def _check_as_of(as_of: int, start: int, last: int) -> None:
     # that were there then, and nothing is known from before it.
     first = start + 1 if start > 0 else 0
     if not first <= as_of <= last:
-        raise InvalidSettings("as_of", as_of, f"an update from {first} to {last}")
+        raise InvalidArgument("as_of", as_of, f"an update from {first} to {last}")
 
 
 def _settings_in(log: Log) -> Settings:

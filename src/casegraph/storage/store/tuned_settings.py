@@ -56,8 +56,6 @@ def read_if_intact(folder: Path, store: bytes) -> Settings | None:
     try:
         return read(folder, store)
     except ERRORS as error:
-        message = (
-            "%s: is damaged (%s), so it is not used; 'casegraph tune' makes it anew"
-        )
+        message = "%s: is damaged (%s), so it is not used; 'casegraph tune' rebuilds it"
         logger.warning(message, folder / NAME, error)
         return None

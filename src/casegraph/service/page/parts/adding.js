@@ -4,7 +4,7 @@ import { change, here } from "../address.js";
 import { add } from "../changing.js";
 import { button, element } from "../dom.js";
 import { label, named } from "../names.js";
-import { be, kindOf } from "../wording.js";
+import { be, between, kindOf } from "../wording.js";
 import { combobox } from "./combobox.js";
 import { factOf } from "./fact.js";
 import { entitiesFor } from "./finding.js";
@@ -52,6 +52,6 @@ function lineOf({ entity, relation, wanted }, field) {
   if (kind === "noun") {
     return isHead ? [own, ` is the ${words} of `, field] : [field, ` is the ${words} of `, own];
   }
-  const verb = kind === "is" ? ` ${be(words)} ${words} ` : ` ${words} `;
+  const verb = kind === "is" ? ` ${be(words)} ${words} ` : ` ${between(words)} `;
   return isHead ? [field, verb, own] : [own, verb, field];
 }

@@ -2,7 +2,7 @@
 
 import { toQuestion } from "../address.js";
 import { element, joined } from "../dom.js";
-import { named } from "../names.js";
+import { label, named } from "../names.js";
 
 const SHARED = 4;
 const ANSWERS = 3;
@@ -23,12 +23,20 @@ export function neighboursShown(neighbours, question, answer, howLike) {
   );
 }
 
+/** The first facts or relations that a neighbour shares. */
+export function sharedShown(neighbour) {
+  return neighbour.shared.slice(0, SHARED).map(({ relation, inverse, entity }) => {
+    const words = inverse ? `${label(relation)}⁻¹` : label(relation);
+    return element("bdi", {}, entity === null ? words : `${words} ${label(entity)}`);
+  });
+}
+
 function neighbourShown(neighbour, question, answer, howLike) {
   const asked = { ...question, entity: neighbour.entity };
   const answers = neighbour.answers.slice(0, ANSWERS).map((one) => named(one));
   const isSame = neighbour.answers.includes(answer);
   const more = neighbour.answers.length > ANSWERS ? " …" : "";
-  const shared = neighbour.shared.slice(0, SHARED).map((fact) => element("bdi", {}, fact));
+  const shared = sharedShown(neighbour);
   const rest = neighbour.shared.length - SHARED;
   return element(
     "li",

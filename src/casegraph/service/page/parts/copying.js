@@ -81,15 +81,15 @@ export function asPython({ parameters, question, answer }) {
   const asked = [quoted(entity), quoted(relation), ...askOptions].join(", ");
   const why = [quoted(entity), quoted(relation), quoted(answer ?? ""), ...options].join(", ");
   const lines = [
-    'from casegraph.client import Client, ask, explain  # pip install "casegraph[client]"',
+    'from casegraph.client import Client  # pip install "casegraph[client]"',
     "",
     `with Client(${quoted(location.origin)}) as client:`,
-    `    for answer in client(ask(${asked})).answers:`,
+    `    for answer in client.ask(${asked}).answers:`,
     "        print(answer.rank, answer.entity, answer.score)",
   ];
   if (answer) {
-    lines.push(`    for reason in client(explain(${why})).reasons:`);
-    lines.push('        print(f"{reason.part:.0%} {reason.sentence}")');
+    lines.push(`    for reason in client.explain(${why}).reasons:`);
+    lines.push('        print(f"{reason.share:.3f} {reason.sentence}")');
   }
   return `${lines.join("\n")}\n`;
 }

@@ -5,11 +5,16 @@ import { element } from "../dom.js";
 
 let waiting = null;
 
-/** The file that was dropped last and nobody has looked at; null if there is none. */
-export function takeFile() {
+/** The file that was dropped last and nobody has looked at, unpacked; null if there is none. */
+export async function takeFile() {
   const file = waiting;
   waiting = null;
-  return file;
+  return file?.name.endsWith(".gz") ? unpacked(file) : file;
+}
+
+async function unpacked(file) {
+  const content = file.stream().pipeThrough(new DecompressionStream("gzip"));
+  return new File([await new Response(content).blob()], file.name.slice(0, -3));
 }
 
 function given(file) {
@@ -24,7 +29,7 @@ export function dropZone() {
     type: "file",
     id: "file",
     class: "unseen",
-    accept: ".tsv,.csv,.txt,.jsonl,.ndjson,.gz",
+    accept: ".tsv,.csv,.txt,.jsonl,.ndjson,.nt,.gz",
   });
   input.addEventListener("change", () => given(input.files[0]));
   return element(

@@ -1,4 +1,4 @@
-// What if: the same question to a world that is not, and what would change its mind.
+// What if: the same question to a world that is not, and counterfactuals.
 
 import { post, update } from "../api.js";
 import { change, go, here } from "../address.js";
@@ -121,7 +121,7 @@ function table({ before, after }, moves) {
       cell(is ? worthOf(is) : null),
     );
   });
-  const value = before.none === null ? "score" : "probability";
+  const value = before.none_probability === null ? "score" : "probability";
   const heads = ["answer", "rank", value, "", "new rank", `new ${value}`];
   return element(
     "div",
@@ -184,13 +184,13 @@ function actions(parameters) {
  * A button that finds the fewest facts without which the answer loses its rank or half of its
  * probability, after words.
  */
-export function changeOfMind(question, answer, parameters, words) {
+export function counterfactual(question, answer, parameters, words) {
   const found = element("div", { "aria-live": "polite" });
   const find = async () => {
     fill(found, element("p", { class: "soft" }, "Looking for the fewest facts that matter …"));
     try {
       const body = { question, answer, as_of: parameters.as_of ? Number(parameters.as_of) : null };
-      fill(found, mindShown(learn(await post("change-of-mind", body))));
+      fill(found, mindShown(learn(await post("counterfactual", body))));
     } catch (problem) {
       fill(found, element("p", { class: "bad" }, problem.message));
     }
@@ -202,7 +202,7 @@ export function changeOfMind(question, answer, parameters, words) {
       "p",
       { class: "row" },
       element("span", { class: "soft grow" }, words),
-      button("What would change its mind?", find),
+      button("What would change this?", find),
     ),
     found,
   );

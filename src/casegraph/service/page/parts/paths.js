@@ -64,7 +64,7 @@ export function edgesOf(paths) {
       const isLast = number === path.steps.length - 1;
       const from = keyOf(number, path.entities[number]);
       const to = isLast ? GOAL : keyOf(number + 1, path.entities[number + 1]);
-      const text = shortened(step.fact[1], LETTERS);
+      const text = shortened(step.relation, LETTERS);
       edges.set(JSON.stringify([from, text, to]), { from, to, text, isBack: step.inverse });
     }
   }

@@ -22,7 +22,7 @@ export async function pathTypes({ relation, wanted, cluster, asOf }, signal) {
     return element("p", { class: "soft" }, "No path leads to an answer.");
   }
   const rows = found.path_types.map((one) => [
-    element("span", { class: "way" }, joined(one.relations.map(stepShown), " ")),
+    pathType(one.steps),
     number(one.hits),
     number(one.tries),
     percent(one.prior),
@@ -32,9 +32,12 @@ export async function pathTypes({ relation, wanted, cluster, asOf }, signal) {
   return table("path types", COLUMNS, rows);
 }
 
-function stepShown(step) {
-  const isBack = step.endsWith("⁻¹");
-  const name = isBack ? step.slice(0, -2) : step;
-  const arrow = isBack ? "← " : "→ ";
-  return element("span", { class: "step" }, arrow, element("bdi", {}, label(name)));
+/** A path type as relations with an arrow before each; it points back from tail to head. */
+export function pathType(steps) {
+  return element("span", { class: "way" }, joined(steps.map(stepShown), " "));
+}
+
+function stepShown({ relation, inverse }) {
+  const arrow = inverse ? "← " : "→ ";
+  return element("span", { class: "step" }, arrow, element("bdi", {}, label(relation)));
 }

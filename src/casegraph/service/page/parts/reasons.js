@@ -2,11 +2,12 @@
 
 import { change, here, toQuestion } from "../address.js";
 import { retract } from "../changing.js";
-import { button, element, joined, newId } from "../dom.js";
+import { button, element, newId } from "../dom.js";
 import { counted, entityLink, named, percent, signed } from "../names.js";
 import { drawDescent } from "./descent.js";
 import { doubt, factSentence } from "./fact.js";
 import { drawPaths } from "./paths.js";
+import { pathType } from "./pathtypes.js";
 
 const SHOWN = 6; // reasons before "more"
 const FACTS_SHOWN = 4;
@@ -18,27 +19,42 @@ const OF_ASKED = ["path", "precedents"]; // whose precedents have the relation
  * open  the keys of the reasons that are open; it is kept up to date
  */
 export function reasonsShown(explanation, open) {
-  const reasons = explanation.reasons.toSorted((one, other) => other.part - one.part);
+  const reasons = largestFirst(explanation);
   const isOpen = reasons.some((reason) => open.has(keyOf(reason)));
   if (!isOpen && reasons.length) open.add(keyOf(reasons[0]));
-  const largest = reasons[0]?.part ?? 0;
+  const largest = reasons[0]?.share ?? 0;
   const nodes = reasons.map((reason) => reasonShown(explanation, reason, largest, open));
   const rest = nodes.slice(SHOWN);
   if (!rest.length) return nodes;
-  const part = reasons.slice(SHOWN).reduce((sum, reason) => sum + reason.part, 0);
-  const words = `${counted(rest.length, "more reason")}, ${percent(part)} of the score`;
+  const share = reasons.slice(SHOWN).reduce((sum, reason) => sum + reason.share, 0);
+  const part = percent(partOf(share, explanation));
+  const words = `${counted(rest.length, "more reason")}, ${part} of the score`;
   const more = button(words, () => more.replaceWith(...rest), { class: "button wide" });
   return [...nodes.slice(0, SHOWN), more];
 }
 
+function largestFirst(explanation) {
+  return explanation.reasons.toSorted((one, other) => other.share - one.share);
+}
+
+/** A share of the score as a part of 1. */
+function partOf(share, { answer }) {
+  return answer.score ? share / answer.score : 0;
+}
+
+/** The paths of a reason, each with its entities and the steps between them. */
+function pathsOf({ paths, steps }) {
+  return paths.map((entities) => ({ entities, steps }));
+}
+
 /** What tells a reason from the others of the same answer. */
 function keyOf(reason) {
-  return `${reason.kind}: ${reason.words}`;
+  return JSON.stringify([reason.kind, reason.steps]);
 }
 
 function reasonShown(explanation, reason, largest, open) {
   const key = keyOf(reason);
-  const length = largest > 0 ? Math.max(0, reason.part / largest) : 0;
+  const length = largest > 0 ? Math.max(0, reason.share / largest) : 0;
   const bodyId = newId("reason");
   const body = element("div", { class: "body", id: bodyId, hidden: true });
   const head = element(
@@ -53,7 +69,7 @@ function reasonShown(explanation, reason, largest, open) {
     element(
       "span",
       { class: "share" },
-      percent(reason.part),
+      percent(partOf(reason.share, explanation)),
       element("span", { class: "bar", lengths: { part: length } }),
     ),
     element("span", { class: "says" }, saysOf(reason)),
@@ -70,44 +86,20 @@ function reasonShown(explanation, reason, largest, open) {
   return element("div", { class: "reason" }, head, body);
 }
 
-/**
- * The sentence of a reason, as the service says it, and its kind beside it.
- *
- * The sentence about a path type begins with its steps, which are shown as arrows here.
- */
-function saysOf(reason) {
-  if (reason.kind === "path") {
-    const counts = reason.short.slice(reason.words.length + 2);
-    return [way(reason), element("small", {}, `path · ${counts}`)];
+/** What a reason states, with its kind beside it; a path type is drawn as arrows. */
+function saysOf({ kind, steps, statement }) {
+  if (kind === "path") {
+    return [pathType(steps), element("small", {}, `path · ${statement}`)];
   }
-  const sentence = `${reason.short[0].toUpperCase()}${reason.short.slice(1)}.`;
-  return [emphasized(sentence, reason.words), element("small", {}, reason.kind)];
-}
-
-/** A text with one part of it emphasized, where it first occurs. */
-function emphasized(text, part) {
-  const start = part ? text.indexOf(part) : -1;
-  if (start < 0) return text;
-  const end = start + part.length;
-  return [text.slice(0, start), element("em", {}, part), text.slice(end)];
-}
-
-/** A path type as words with arrows between them. */
-function way(reason) {
-  const steps = reason.words.split(" → ").map((step) => {
-    const isBack = step.endsWith("⁻¹");
-    const name = isBack ? step.slice(0, -2) : step;
-    const arrow = isBack ? "← " : "→ ";
-    return element("span", { class: "step" }, arrow, element("bdi", {}, name));
-  });
-  return element("em", { class: "way" }, joined(steps, " "));
+  const sentence = `${statement[0].toUpperCase()}${statement.slice(1)}.`;
+  return [sentence, element("small", {}, kind)];
 }
 
 function bodyOf(explanation, reason) {
   const { question, answer } = explanation;
   const predicted = { ...question, known: answer.known };
   const drawings = reason.paths.length
-    ? element("div", { class: "scroll", tabindex: "0" }, drawPaths(reason.paths, predicted))
+    ? element("div", { class: "scroll", tabindex: "0" }, drawPaths(pathsOf(reason), predicted))
     : null;
   drawings?.setAttribute("role", "group");
   drawings?.setAttribute("aria-label", "paths walked");
@@ -178,15 +170,14 @@ function imagine(fact) {
 
 /** The paths of all reasons as one drawing: those of the largest reasons first. */
 export function overallDrawing(explanation, most = 3) {
-  const reasons = explanation.reasons.toSorted((one, other) => other.part - one.part);
-  const paths = reasons.flatMap((reason) => reason.paths).slice(0, most);
+  const paths = largestFirst(explanation).flatMap(pathsOf).slice(0, most);
   if (!paths.length) return null;
   return drawDescent(paths, { ...explanation.question, known: explanation.answer.known });
 }
 
 /** How many reasons there are, as a sentence. */
 export function summaryOf(explanation) {
-  const count = explanation.reasons.filter((reason) => reason.part > 0).length;
+  const count = explanation.reasons.filter((reason) => reason.share > 0).length;
   if (!count) return "Nothing supports it.";
   const one = "One reason supports it.";
   const several = `${count} reasons support it.`;

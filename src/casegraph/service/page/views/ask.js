@@ -13,7 +13,7 @@ import { askedFor } from "../parts/asking.js";
 import { claim } from "../parts/claim.js";
 import { controls } from "../parts/controls.js";
 import { emptyGraph } from "../parts/emptiness.js";
-import { changeOfMind, showImagined } from "../parts/imagining.js";
+import { counterfactual, showImagined } from "../parts/imagining.js";
 import { knownShown } from "../parts/known.js";
 import { problemShown } from "../parts/problems.js";
 import { showQuestion } from "../parts/question.js";
@@ -120,7 +120,7 @@ export function askView() {
       columns.why,
       element("h2", {}, "Why ", named(answer.entity)),
       claim(explanation, parameters.as_of !== undefined),
-      changeOfMind(question, answer.entity, parameters, summaryOf(explanation)),
+      counterfactual(question, answer.entity, parameters, summaryOf(explanation)),
       reasonsShown(explanation, openReasons),
     );
     refill(
@@ -224,9 +224,9 @@ async function typeWanted({ relation, wanted }, asOf) {
 function notesOn(found) {
   const notes = found.note ? [element("p", { class: "notice" }, found.note)] : [];
   if (!found.answers.length) return notes;
-  if (found.none !== null) {
+  if (found.none_probability !== null) {
     const words = element("span", {}, "Nothing is missing here");
-    notes.push(element("p", { class: "none" }, words, element("b", {}, percent(found.none))));
+    notes.push(element("p", { class: "none" }, words, element("b", {}, percent(found.none_probability))));
   }
   if (!found.tuned) {
     const words = "Judged as in other graphs; casegraph tune fits the probabilities to this one.";

@@ -3,8 +3,9 @@
 import { get } from "../api.js";
 import { to, toQuestion } from "../address.js";
 import { retract } from "../changing.js";
-import { button, element, fill } from "../dom.js";
+import { button, element, fill, joined } from "../dom.js";
 import { counted, entityLink, label, learn, named, percent } from "../names.js";
+import { sharedShown } from "../parts/alike.js";
 import { factForm } from "../parts/factform.js";
 import { paged } from "../parts/more.js";
 import { drawNeighbourhood } from "../parts/neighbourhood.js";
@@ -99,7 +100,7 @@ function alike(similar, cluster) {
       {},
       entityLink(one.entity),
       element("small", {}, ` ${percent(one.similarity)} similar`),
-      element("small", { class: "block" }, `shares ${one.shared.slice(0, 4).join(", ")}`),
+      element("small", { class: "block" }, "shares ", joined(sharedShown(one), ", ")),
     ),
   );
   return element(

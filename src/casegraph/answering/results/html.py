@@ -5,16 +5,18 @@ Shares are bars, paths are chains, and every colour is transparent or the notebo
 they are readable on light and dark backgrounds. Every name is escaped.
 """
 
-from collections.abc import Iterable, Sequence
-from html import escape
+from __future__ import annotations
 
-from casegraph.answering.rendering import (
-    LEAST_SHOWN,
-    ShownAnswer,
-    ShownNeighbour,
-    ShownReason,
-    sentence,
-)
+from html import escape
+from typing import TYPE_CHECKING
+
+from casegraph.answering.results.text import reasons_to_show, sentence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from casegraph.answering.results.answer import Answer, Answers
+    from casegraph.answering.results.explanation import Explanation
 
 STYLE = (
     "<style>"
@@ -29,73 +31,70 @@ STYLE = (
 )
 
 
-def answers_as_html(question: str, note: str, answers: Iterable[ShownAnswer]) -> str:
+def answers_as_html(answers: Answers) -> str:
     """A question with its answers, each with its score as a bar.
 
     The number beside the bar is the probability if there is one, otherwise the score.
     """
-    listed = list(answers)
-    best = max((answer.score for answer in listed), default=0.0)
+    label = answers.label
+    asked = label(answers.asked)
+    question = sentence(asked, label(answers.relation), "…", inverse=answers.inverse)
+    best = max((answer.score for answer in answers), default=0.0)
     rows = []
-    for answer in listed:
-        name = f"<b>{escape(answer.entity)}</b>"
+    for answer in answers:
+        name = f"<b>{escape(label(answer.entity))}</b>"
         bar = _bar(answer.score, best)
         number = f'<span class="tag">{_number(answer)}</span>'
         known = '<span class="tag">known</span>' if answer.known else ""
         rows.append([str(answer.rank), name, bar, number, known])
-    said = f' <span class="tag">{escape(note)}</span>' if note else ""
-    return _page(f"<p><b>{escape(question)}</b>{said}</p>" + _table(rows))
+    note = ""
+    if answers.note:
+        note = f' <span class="tag">{escape(answers.note)}</span>'
+    return _page(f"<p><b>{escape(question)}?</b>{note}</p>" + _table(rows))
 
 
-def explanation_as_html(
-    answer: ShownAnswer,
-    reasons: Sequence[ShownReason],
-    neighbours: Sequence[ShownNeighbour],
-) -> str:
+def explanation_as_html(explanation: Explanation) -> str:
     """An answer, its reasons with their shares as bars, and the precedents by name."""
+    answer = explanation.answer
+    label = explanation.label
+    asked = escape(label(answer.asked))
     known = ", known" if answer.known else ""
     answered = sentence(
-        escape(answer.asked),
-        escape(answer.relation),
-        f"<b>{escape(answer.entity)}</b>",
+        asked,
+        escape(label(answer.relation)),
+        f"<b>{escape(label(answer.entity))}</b>",
         inverse=answer.inverse,
     )
     heading = f"<p>{answered} <span class='tag'>{_number(answer)}{known}</span></p>"
 
     rows = []
-    largest_first = sorted(reasons, key=lambda reason: -reason.share)
-    shown = [
-        reason
-        for reason in largest_first
-        if abs(reason.share) >= LEAST_SHOWN * answer.score
-    ]
+    shown, more = reasons_to_show(explanation)
     for reason in shown:
         bar = _bar(reason.share, answer.score)
         part = f"{reason.share / answer.score:.0%}" if answer.score else ""
         paths = "".join(
-            f'<br><span class="path">{escape(path)}</span>' for path in reason.paths
+            f'<br><span class="path">{escape(path)}</span>'
+            for path in reason.drawn(label)
         )
         rows.append([bar, part, escape(reason.sentence) + paths])
-    more = len(reasons) - len(shown)
     if more:
         rows.append(["", "", f'<span class="tag">and {more} smaller reasons</span>'])
 
     near = []
+    neighbours = explanation.neighbours
     for neighbour in neighbours:
         bar = _bar(neighbour.similarity, neighbours[0].similarity)
         similarity = f"{neighbour.similarity:.2f}"
-        name = f"<b>{escape(neighbour.entity)}</b>"
-        answers = ", ".join(neighbour.answers)
+        name = f"<b>{escape(label(neighbour.entity))}</b>"
+        answers = ", ".join(map(label, neighbour.answers))
         near.append([bar, similarity, name, escape(answers)])
     precedents = ""
     if near:
-        precedents = (
-            f"<p>Entities like {escape(answer.asked)}, and what they answer:</p>"
-        )
+        precedents = f"<p>Entities like {asked}, and what they answer:</p>"
     return _page(heading + _table(rows) + precedents + _table(near))
 
 
-def _number(answer: ShownAnswer) -> str:
+def _number(answer: Answer) -> str:
     """How good an answer is: its probability if it has one, else its score."""
     if answer.probability is not None:
         return f"probability {answer.probability:.2f}"

@@ -6,13 +6,14 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from casegraph import __version__
+from casegraph.answering.questions import End
 from casegraph.casebase import CaseBase
 from casegraph.service import models
 from casegraph.service.core import Service
 from casegraph.service.models import MAX_NAME, MAX_ROWS
 from casegraph.service.pages import cursor_of
-from casegraph.service.reading import AsOf, CursorText, Limit, Reading, Serving
-from casegraph.service.views import clusters, looking
+from casegraph.service.requests import AsOf, CursorText, Limit, Reading, Serving
+from casegraph.service.views import clusters, overviews
 
 router = APIRouter(prefix="/v1", tags=["looking"])
 
@@ -31,7 +32,7 @@ async def info(service: Serving, as_of: AsOf = None) -> models.Info:
 
 
 def _info(cases: CaseBase, service: Service) -> models.Info:
-    overview = looking.overview(cases)
+    overview = overviews.overview(cases)
     settings = cases.settings.as_dict()
     settings.pop("tuning", None)
     return models.Info(
@@ -59,7 +60,7 @@ async def suggestions(reading: Reading, top: TopQuery = 8) -> models.Suggestions
     """Questions to begin with."""
     held_back = reading.service.questions
     return await reading(
-        None, lambda cases: looking.suggestions(cases, held_back, top), slow=True
+        None, lambda cases: overviews.suggestions(cases, held_back, top), slow=True
     )
 
 
@@ -78,7 +79,9 @@ async def entity(
     at = cursor_of(cursor, as_of)
 
     def page(cases: CaseBase) -> models.Entity:
-        shown, is_more = looking.entity(cases, entity, at.first, limit, cluster=cluster)
+        shown, is_more = overviews.entity(
+            cases, entity, at.first, limit, cluster=cluster
+        )
         return at.paged(shown, limit, is_more=is_more)
 
     return await reading(at.sequence, page, slow=cluster)
@@ -90,10 +93,10 @@ async def search(
     words: Annotated[str, Query(max_length=MAX_NAME)],
     top: TopQuery = 10,
     as_of: AsOf = None,
-) -> models.Hits:
+) -> models.SearchResponse:
     """The entities whose name or label has all these words in it, the best first."""
     return await reading(
-        as_of, lambda cases: looking.search(cases, words, top), slow=True
+        as_of, lambda cases: overviews.search(cases, words, top), slow=True
     )
 
 
@@ -102,19 +105,19 @@ async def relations(
     reading: Reading, limit: Limit = 100, cursor: CursorText = None, as_of: AsOf = None
 ) -> models.Relations:
     """A page of the relations, those with most facts first."""
-    return await reading.page(cursor_of(cursor, as_of), limit, looking.relations)
+    return await reading.page(cursor_of(cursor, as_of), limit, overviews.relations)
 
 
 @router.get("/types")
 async def types(reading: Reading, as_of: AsOf = None) -> models.Types:
     """The types of entities, the most frequent first."""
-    return await reading(as_of, looking.types, slow=True)
+    return await reading(as_of, overviews.types, slow=True)
 
 
 @router.get("/clusters")
 async def all_clusters(
     reading: Reading, limit: Limit = 50, cursor: CursorText = None, as_of: AsOf = None
-) -> models.Clusters:
+) -> models.ClusterPage:
     """A page of the clusters, the largest first."""
     return await reading.page(cursor_of(cursor, as_of), limit, clusters.clusters)
 
@@ -147,7 +150,7 @@ async def members(
 async def path_types(
     reading: Reading,
     relation: NameQuery,
-    wanted: models.Wanted = "tail",
+    wanted: End = "tail",
     cluster: Annotated[int | None, Query(ge=0, le=2**31 - 1)] = None,
     top: TopQuery = 20,
     as_of: AsOf = None,

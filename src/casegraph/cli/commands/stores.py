@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from casegraph.cli.commands.tuning import note_if_too_few
+from casegraph.cli.commands.tune import note_if_too_few
 from casegraph.cli.group import cli
 from casegraph.cli.options import (
     held_out,
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from casegraph.answering.state import Retracted, Update
+    from casegraph.cli.loader import Content
     from casegraph.cli.options import Chosen
-    from casegraph.cli.reading import Read
-    from casegraph.cli.sources import Content
-    from casegraph.cli.streams import Batch as Changes
+    from casegraph.cli.reader import Read
+    from casegraph.cli.streams import StreamBatch
     from casegraph.execution.executor import Executor
     from casegraph.graph.batches import Batch
     from casegraph.graph.descriptions import Description
@@ -82,7 +82,7 @@ def build(
     Example:
         casegraph build world --into scientists
     """
-    from casegraph.cli.sources import content_of
+    from casegraph.cli.loader import content_of
 
     with _begun(folder, chosen(folder)) as store, progress() as show:
         is_begun = store.sequence > 0
@@ -163,7 +163,7 @@ def add(
         casegraph add store people.tsv
         casegraph add store people.tsv --every 1000 --seconds 1
     """
-    from casegraph.cli.sources import content_of
+    from casegraph.cli.loader import content_of
 
     if every is not None or seconds is not None:
         return _add_streams(folder, sources, every, seconds, read)
@@ -212,7 +212,7 @@ def _add_streams(
     return Result(("update", "batches", "lines"), [(store.sequence, updates, lines)])
 
 
-def _written(store: CaseStore, changes: Changes) -> Update:
+def _written(store: CaseStore, changes: StreamBatch) -> Update:
     """Write changes to a store, which is locked only meanwhile."""
     store.reopen()
     try:
@@ -244,7 +244,7 @@ def retract(
     Example:
         casegraph retract store --entity "Marie Curie"
     """
-    from casegraph.cli.sources import content_of
+    from casegraph.cli.loader import content_of
 
     contents = (content_of(source, read) for source in sources)
     with _opened(folder) as store:

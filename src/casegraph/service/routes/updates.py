@@ -3,21 +3,23 @@
 from itertools import islice
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Query, Response
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
-from casegraph.service import feed, models
+from casegraph.answering.results.labels import labels_of
+from casegraph.service import feed, models, uploads
 from casegraph.service.core import Service
-from casegraph.service.models import MAX_SEQUENCE
+from casegraph.service.models import MAX_NAME, MAX_SEQUENCE
 from casegraph.service.pages import Cursor, cursor_of
-from casegraph.service.reading import CursorText, Limit, Serving
-from casegraph.service.views.labels import labels_of
+from casegraph.service.requests import CursorText, Limit, Serving
+from casegraph.service.uploads import Upload
 
 router = APIRouter(prefix="/v1", tags=["changing"])
 
 # Updates that are replayed to a listener; if it missed more, it starts over.
 MOST_MISSED = 1_000
 
+Column = Annotated[int | None, Query(ge=1, le=1_000, description="Its column, from 1.")]
 IdempotencyKey = Annotated[
     str | None,
     Header(
@@ -38,13 +40,62 @@ LastEventId = Annotated[
 async def update(
     service: Serving,
     response: Response,
-    update: models.Update,
+    update: models.UpdateRequest,
     idempotency_key: IdempotencyKey = None,
-) -> models.Updated:
+) -> models.UpdateResponse:
     """Retract facts, then add facts; all or nothing, and on disk when it is answered."""
     written = await service.write(update, idempotency_key)
     response.headers["ETag"] = f'"{written.sequence}"'
     return written
+
+
+FILE_BODY = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/octet-stream": {
+                "schema": {"type": "string", "format": "binary"}
+            }
+        },
+    }
+}
+
+
+async def upload_of(
+    request: Request,
+    name: Annotated[str, Query(min_length=1, max_length=MAX_NAME)],
+    head: Column = None,
+    relation: Column = None,
+    same: Annotated[
+        str, Query(max_length=MAX_NAME, description="The relation of all rows.")
+    ] = "",
+    tail: Column = None,
+    header: Annotated[
+        bool | None,
+        Query(description="Whether the first line names the columns."),
+    ] = None,
+) -> Upload:
+    """A file of facts, whose columns are detected unless all three are given."""
+    columns = None
+    if head is not None and tail is not None and (relation is not None or same):
+        middle = f"={same}" if relation is None else str(relation)
+        columns = [str(head), middle, str(tail)]
+    return Upload(name, await request.body(), columns, header)
+
+
+File = Annotated[Upload, Depends(upload_of)]
+
+
+@router.post("/preview", openapi_extra=FILE_BODY)
+async def preview(service: Serving, file: File) -> models.FilePreview:
+    """How a file of facts is understood (TSV, CSV, JSON lines, N-Triples); nothing is stored."""
+    return await service.read(lambda: uploads.preview(file), slow=True)
+
+
+@router.post("/import", openapi_extra=FILE_BODY)
+async def import_file(service: Serving, file: File) -> models.UpdateResponse:
+    """Add the facts of a file, as one update; lines that are not facts are skipped."""
+    return await service.add_file(file)
 
 
 @router.get("/history")
@@ -67,7 +118,7 @@ def _history(service: Service, at: Cursor, limit: int) -> models.History:
     events = islice(service.store.history(since), at.first, at.first + limit + 1)
     found = []
     for event in events:
-        shown = models.Event(
+        shown = models.HistoryEvent(
             sequence=event.sequence,
             time=event.time.isoformat(),
             sign=event.sign,
@@ -80,7 +131,7 @@ def _history(service: Service, at: Cursor, limit: int) -> models.History:
         events=found[:limit],
         next=following,
         sequence=service.store.sequence,
-        labels=labels_of(service.snapshots.now(), names),
+        labels=labels_of(service.store.descriptions, names),
     )
 
 

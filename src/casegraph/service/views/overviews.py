@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from casegraph.answering.cache import PerState
+from casegraph.answering.results.labels import labels_of
 from casegraph.answering.state import State
 from casegraph.casebase import CaseBase
 from casegraph.graph.arrays import Counts, Ids
@@ -14,7 +15,6 @@ from casegraph.graph.facts import Fact
 from casegraph.graph.lookup import types_of
 from casegraph.service import models
 from casegraph.service.views.clusters import clustered
-from casegraph.service.views.labels import labels_of
 from casegraph.similarity.profiles import NONE
 
 LARGEST = 8  # entities in the overview
@@ -63,7 +63,7 @@ def entity(
         facts=list(page),
         next=None,
         sequence=cases.state.sequence,
-        labels=labels_of(cases, names),
+        labels=labels_of(cases.descriptions, names),
     )
     return shown, len(facts) > first + count
 
@@ -73,14 +73,16 @@ def _cluster_of(cases: CaseBase, own: int) -> int | None:
     return None if is_without_facts else int(clustered(cases).clusters.entities[own])
 
 
-def search(cases: CaseBase, words: str, top: int) -> models.Hits:
+def search(cases: CaseBase, words: str, top: int) -> models.SearchResponse:
     """The entities whose name or label contains these words."""
     hits = [_hit(*hit) for hit in cases.search(words, top) if hit.facts]
-    return models.Hits(hits=hits, sequence=cases.state.sequence)
+    return models.SearchResponse(hits=hits, sequence=cases.state.sequence)
 
 
-def _hit(name: str, label: str, types: tuple[str, ...], facts: int) -> models.Hit:
-    return models.Hit(entity=name, label=label, types=list(types), facts=facts)
+def _hit(
+    name: str, label: str, types: tuple[str, ...], facts: int
+) -> models.FoundEntity:
+    return models.FoundEntity(entity=name, label=label, types=list(types), facts=facts)
 
 
 def relations(cases: CaseBase, first: int, count: int) -> tuple[models.Relations, bool]:
@@ -95,7 +97,7 @@ def relations(cases: CaseBase, first: int, count: int) -> tuple[models.Relations
         relations=page,
         next=None,
         sequence=cases.state.sequence,
-        labels=labels_of(cases, names),
+        labels=labels_of(cases.descriptions, names),
     )
     return shown, len(all_of_them) > first + count
 
@@ -156,7 +158,7 @@ def types(cases: CaseBase) -> models.Types:
     return models.Types(
         types=found,
         sequence=cases.state.sequence,
-        labels=labels_of(cases, (count.type for count in found)),
+        labels=labels_of(cases.descriptions, (count.type for count in found)),
     )
 
 
@@ -197,13 +199,13 @@ def _overview(state: State) -> Overview:
     return Overview(state)
 
 
-def _histogram(values: Counts) -> Iterator[models.Bar]:
+def _histogram(values: Counts) -> Iterator[models.HistogramBar]:
     """Bars that double in width: 1, 2 to 3, 4 to 7 and so on."""
     least = 1
     while len(values) and least <= values.max():
         most = 2 * least - 1
         count = int(np.count_nonzero((values >= least) & (values <= most)))
-        yield models.Bar(least=least, most=most, count=count)
+        yield models.HistogramBar(least=least, most=most, count=count)
         least = most + 1
 
 
@@ -217,7 +219,7 @@ def suggestions(
     """
     found = []
     for fact in _varied(cases, held_back)[:top]:
-        question = models.Question(entity=fact.head, relation=fact.relation)
+        question = models.NamedQuestion(entity=fact.head, relation=fact.relation)
         why = "a true fact that is missing from the graph"
         found.append(models.Suggestion(question=question, why=why))
     if not found:
@@ -226,7 +228,9 @@ def suggestions(
     for suggestion in found:
         names += [suggestion.question.entity, suggestion.question.relation]
     return models.Suggestions(
-        suggestions=found, sequence=cases.state.sequence, labels=labels_of(cases, names)
+        suggestions=found,
+        sequence=cases.state.sequence,
+        labels=labels_of(cases.descriptions, names),
     )
 
 
@@ -262,7 +266,7 @@ def _lacking(cases: CaseBase, top: int) -> Iterator[models.Suggestion]:
         best = _most_like(cases, heads, free)
         if best is not None:
             taken.add(best)
-            question = models.Question(
+            question = models.NamedQuestion(
                 entity=graph.entities[best], relation=relation.relation
             )
             yield models.Suggestion(

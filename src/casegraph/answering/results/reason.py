@@ -1,14 +1,12 @@
 """A reason: one piece of evidence for an answer as a user sees it, with its share of the score."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from casegraph.answering.rendering import path_with_arrows, precedents_in_words
-
-if TYPE_CHECKING:
-    from casegraph.answering.results import Answer
+from casegraph.answering.results.text import path_type_as_text, path_with_arrows
+from casegraph.graph.directions import PathStep
+from casegraph.graph.facts import Fact
 
 KindName = Literal["path", "precedents", "answers", "habit"]
 
@@ -21,7 +19,7 @@ class Reason:
                "precedents": entities that resemble the one asked about have the answer
                "answers": the answer resembles known answers
                "habit": many of the entities that have the relation have the answer
-    words      the path type ("works at → located in"), or the relation
+    steps      the path type; of other kinds, the relation that was asked about
     worth      how much this evidence is worth by itself, before it is combined with the rest; it is
                negative if resemblance speaks against the answer
     share      its part of the score
@@ -39,12 +37,16 @@ class Reason:
                first; those with a negative weight speak against it. They add up to `worth`
     hits, tries, prior, precision
                of a path type (equations 2 and 3), in the cluster whose counts weighed it
-    paths      some of the paths walked, each a tuple that alternates entities and relations
+    paths      some of the paths walked: the entities that each visits, one more than steps
     more       whether there are further paths
+    facts      some of the facts it rests on, and
+    failures   entities that have the same evidence but other answers: as many as were asked for
+    statement  what it says, without its path type and its precedents
+    sentence   all it says, as a person reads it: like `statement`, with labels instead of names
     """
 
     kind: KindName
-    words: str
+    steps: tuple[PathStep, ...]
     worth: float
     share: float
     count: int
@@ -58,15 +60,16 @@ class Reason:
     slot: str = ""
     precedents: tuple[str, ...] = ()
     weights: tuple[float, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    failures: tuple[str, ...] = ()
+    statement: str = ""
+    sentence: str = ""
 
-    def drawn(self) -> list[str]:
+    @property
+    def words(self) -> str:
+        """The path type, or the relation, as a text: "works at → located in"."""
+        return path_type_as_text(self.steps)
+
+    def drawn(self, label: Callable[[str], str] = str) -> list[str]:
         """The paths with their relations as arrows; an inverse relation points back."""
-        return [path_with_arrows(path) for path in self.paths]
-
-    def sentence(self, answer: Answer) -> str:
-        """The reason as a person reads it."""
-        # Which imports this module.
-        from casegraph.answering.evidence.kinds import kind_named
-
-        sentence = kind_named(self.kind).sentence(self, answer)
-        return sentence + precedents_in_words(self.precedents, self.weights)
+        return [path_with_arrows(path, self.steps, label) for path in self.paths]

@@ -3,7 +3,7 @@
 from fastapi import APIRouter, Response
 
 from casegraph.service import metrics, models
-from casegraph.service.reading import Serving
+from casegraph.service.requests import Serving
 
 router = APIRouter(tags=["operating"])
 

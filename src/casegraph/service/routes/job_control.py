@@ -5,11 +5,11 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Body, Path, Response
 from fastapi.responses import FileResponse
 
+from casegraph.answering.results.labels import labels_of
 from casegraph.service import models
 from casegraph.service.jobs import FORMATS
 from casegraph.service.pages import Cursor, cursor_of
-from casegraph.service.reading import CursorText, Limit, Serving
-from casegraph.service.views.labels import labels_of
+from casegraph.service.requests import CursorText, Limit, Serving
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
 
@@ -64,7 +64,7 @@ async def rows(
         columns=list(page[0]) if page else [],
         rows=page,
         next=following,
-        labels=labels_of(service.snapshots.now(), names),
+        labels=labels_of(service.store.descriptions, names),
     )
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from casegraph.casebase import CaseBase
     from casegraph.cli.options import Chosen
-    from casegraph.cli.reading import Read
+    from casegraph.cli.reader import Read
     from casegraph.execution.executor import Executor
     from casegraph.settings import Combination, Settings, Tuning
 
@@ -44,7 +44,7 @@ def tune(
     Example:
         casegraph tune world
     """
-    from casegraph.cli.sources import case_base
+    from casegraph.cli.loader import case_base
     from casegraph.storage.store.restoring import is_store
     from casegraph.storage.store.store import CaseStore
 
@@ -63,7 +63,7 @@ def _tuned(
     chosen: Chosen,
 ) -> Result:
     """Tune a case base, and say what was chosen."""
-    from casegraph.cli.sources import content_of
+    from casegraph.cli.loader import content_of
 
     facts = None if held_out is None else content_of(held_out, read).facts
     with progress() as show:

@@ -29,7 +29,7 @@ from casegraph.running import Show, quiet
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from casegraph.answering.results import Answer
+    from casegraph.answering.results.answer import Answer
     from casegraph.answering.state import State
     from casegraph.graph.graph import Query
 
@@ -40,7 +40,7 @@ MAX_BEHIND = 10_000  # facts that are looked at; most of them are too many to tr
 
 
 @dataclass(frozen=True, slots=True)
-class ChangeOfMind:
+class Counterfactual:
     """The fewest facts without which an answer would lose its rank, or half of its probability.
 
     facts             the set that was found; empty if none was
@@ -67,7 +67,7 @@ class ChangeOfMind:
     tried: int
 
     def __repr__(self) -> str:
-        return f"<ChangeOfMind: {self.sentence}>"
+        return f"<Counterfactual: {self.sentence}>"
 
     @property
     def is_outranked(self) -> bool:
@@ -162,7 +162,7 @@ class _Asked(NamedTuple):
     skipped: frozenset[str]
 
 
-def change_of_mind(
+def counterfactual(
     state: State,
     query: Query,
     answer: Answer,
@@ -170,7 +170,7 @@ def change_of_mind(
     most: int = MOST_FACTS,
     budget: int = BUDGET,
     show: Show = quiet,
-) -> ChangeOfMind:
+) -> Counterfactual:
     """Find the smallest set of up to `most` facts without which an answer loses its rank, or half
     of its probability.
 
@@ -181,8 +181,8 @@ def change_of_mind(
     rank = now.rank or 0
     facts = _facts_to_try(state, query, answer, budget + 1)
 
-    def outcome(chosen: Facts, then: _Standing, *, is_smallest: bool) -> ChangeOfMind:
-        return ChangeOfMind(
+    def outcome(chosen: Facts, then: _Standing, *, is_smallest: bool) -> Counterfactual:
+        return Counterfactual(
             answer=answer,
             facts=chosen,
             rank=rank,
@@ -203,8 +203,11 @@ def change_of_mind(
             chosen = _weakening(facts, strengths, most) if is_last else next_set
             tried += 1
             show("imagining", min(tried, budget), budget)
-            then = _standing(state.imagined(retract=chosen), asked, deep=rank)
+            without = state.imagined(retract=chosen)
+            then = _standing(without, asked, deep=rank)
             if _is_outranked(rank, then.rank) or _is_halved(now, then):
+                # It may rank further down than it takes to know that it is outranked.
+                then = _standing(without, asked, deep=len(without.graph.entities))
                 return outcome(chosen, then, is_smallest=not is_last)
             if is_last:
                 return outcome((), now, is_smallest=False)

@@ -12,7 +12,8 @@ from casegraph.cli.options import as_of, top, with_columns
 from casegraph.cli.output import Result, escaped, note, with_format
 
 if TYPE_CHECKING:
-    from casegraph.cli.reading import Read
+    from casegraph.cli.reader import Read
+    from casegraph.graph.directions import PathStep
     from casegraph.graph.facts import Fact
 
 FACTS_SHOWN = 5  # of a direction of a relation
@@ -45,7 +46,7 @@ def relations(source: str, *, as_of: int | None, read: Read) -> Result:
     Example:
         casegraph relations world
     """
-    from casegraph.cli.sources import case_base
+    from casegraph.cli.loader import case_base
     from casegraph.graph.descriptions import is_iri
     from casegraph.graph.directions import backward, forward
 
@@ -107,7 +108,7 @@ def search(
     Example:
         casegraph search world curie
     """
-    from casegraph.cli.sources import case_base
+    from casegraph.cli.loader import case_base
 
     cases = case_base(source, as_of=as_of, read=read)
     found = cases.search(" ".join(words), top)
@@ -133,8 +134,7 @@ def entity(source: str, name: str, *, as_of: int | None, read: Read) -> Result:
     Example:
         casegraph entity world "Marie Curie"
     """
-    from casegraph.answering.labels import relation_label
-    from casegraph.cli.sources import case_base
+    from casegraph.cli.loader import case_base
     from casegraph.graph.lookup import kinds_in
 
     cases = case_base(source, as_of=as_of, read=read)
@@ -163,16 +163,14 @@ def entity(source: str, name: str, *, as_of: int | None, read: Read) -> Result:
         if types:
             title += f"  ({', '.join(map(label, types))})"
         lines = [title]
-        for relation, others in _grouped(facts, chosen).items():
+        for step, others in _grouped(facts, chosen).items():
             shown = ", ".join(map(label, others[:FACTS_SHOWN]))
             more = (
                 f" and {len(others) - FACTS_SHOWN:,} more"
                 if others[FACTS_SHOWN:]
                 else ""
             )
-            lines.append(
-                f"  {relation_label(relation, cases.descriptions)}: {shown}{more}"
-            )
+            lines.append(f"  {step.text(label)}: {shown}{more}")
         if likes:
             near = [f"{label(like.entity)} ({like.similarity:.2f})" for like in likes]
             lines.append(f"  most like it: {', '.join(near)}")
@@ -188,14 +186,12 @@ def _answers_in_words(per_head: float) -> str:
     return "few" if per_head < FEW_ANSWERS else "many"
 
 
-def _grouped(facts: list[Fact], name: str) -> dict[str, list[str]]:
+def _grouped(facts: list[Fact], name: str) -> dict[PathStep, list[str]]:
     """The other ends of facts, by relation and direction."""
-    from casegraph.graph.directions import INVERSE
+    from casegraph.graph.directions import PathStep
 
-    groups: dict[str, list[str]] = {}
+    groups: dict[PathStep, list[str]] = {}
     for head, relation, tail in facts:
-        if head == name:
-            groups.setdefault(relation, []).append(tail)
-        else:
-            groups.setdefault(relation + INVERSE, []).append(head)
+        step = PathStep(relation, inverse=head != name)
+        groups.setdefault(step, []).append(head if step.inverse else tail)
     return groups

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, overload
 
-from casegraph.answering.notebook import answers_as_html
-from casegraph.answering.rendering import ShownAnswer, question, sentence
+from casegraph.answering.results.html import answers_as_html
+from casegraph.answering.results.text import question
 from casegraph.frames import Tabular
 from casegraph.graph.directions import is_inverse, relation_of
 
@@ -44,13 +44,14 @@ class Answer:
 class Answers(Tabular, Sequence[Answer]):
     """The answers to one question, best first.
 
-    note   why there are none, or what is doubtful about the question; or empty
-    exact  whether no budget was exceeded, of the query or of counting; if one was, some evidence
-           was left out, deterministically
-    tuned  whether they come from settings that were tuned to the graph
-    none   the probability that the graph lacks no answer to this question, if answers are facts
-           independently of each other; it does not depend on how many were asked for
-    labels labels of the names in it, for display
+    note              why there are none, or what is doubtful about the question; or empty
+    exact             whether no budget was exceeded, of the query or of counting; if one was, some
+                      evidence was left out, deterministically
+    tuned             whether they come from settings that were tuned to the graph
+    none_probability  the probability that the graph lacks no answer to this question, if answers
+                      are facts independently of each other; it does not depend on how many were
+                      asked for
+    labels            labels of the names in it, for display
     """
 
     asked: str
@@ -60,7 +61,7 @@ class Answers(Tabular, Sequence[Answer]):
     note: str = ""
     exact: bool = True
     tuned: bool = False
-    none: float | None = None
+    none_probability: float | None = None
     labels: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     def __len__(self) -> int:
@@ -104,7 +105,7 @@ class Answers(Tabular, Sequence[Answer]):
             "note": self.note,
             "exact": self.exact,
             "tuned": self.tuned,
-            "none": self.none,
+            "none_probability": self.none_probability,
             "answers": answers,
         }
 
@@ -116,15 +117,10 @@ class Answers(Tabular, Sequence[Answer]):
         return f"<Answers to {self.question}: {best or self.note or 'none'}{more}>"
 
     def _repr_html_(self) -> str:
-        asked = self._label(self.asked)
-        asking = sentence(asked, self._label(self.relation), "…", inverse=self.inverse)
-        shown_answers = [
-            shown(answer)._replace(asked=asked, entity=self._label(answer.entity))
-            for answer in self.found
-        ]
-        return answers_as_html(f"{asking}?", self.note, shown_answers)
+        return answers_as_html(self)
 
-    def _label(self, name: str) -> str:
+    def label(self, name: str) -> str:
+        """The label of a name in these answers; the name itself if it has none."""
         return self.labels.get(name, name)
 
 
@@ -158,18 +154,4 @@ def named_answers(
             probability=probability_of.get(entity),
         )
         for rank, (entity, score) in enumerate(found, start=1)
-    )
-
-
-def shown(answer: Answer) -> ShownAnswer:
-    """What text and HTML show of an answer."""
-    return ShownAnswer(
-        answer.asked,
-        answer.entity,
-        answer.score,
-        answer.rank,
-        answer.known,
-        answer.probability,
-        answer.relation,
-        answer.inverse,
     )

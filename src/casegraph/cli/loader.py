@@ -14,7 +14,7 @@ from casegraph.casebase import CaseBase
 from casegraph.cli.counted_files import WORTH_KEEPING, keep, kept_case, load_kept
 from casegraph.cli.output import note
 from casegraph.cli.progress import counted, progress
-from casegraph.errors import CasegraphError, InvalidSettings, UnknownName
+from casegraph.errors import CasegraphError, InvalidArgument, UnknownName
 from casegraph.evaluation.datasets import ENDINGS, Benchmark
 from casegraph.formats.name_files import read_names
 from casegraph.formats.registry import read_facts
@@ -26,7 +26,7 @@ from casegraph.world import facts as world_facts
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from casegraph.cli.reading import Read
+    from casegraph.cli.reader import Read
     from casegraph.graph.descriptions import Description
     from casegraph.graph.facts import Fact
     from casegraph.running import Show
@@ -143,7 +143,7 @@ def _setting(text: str) -> tuple[str, Any]:
     name, mark, value = text.partition("=")
     known = [field.name for field in fields(Settings)]
     if not mark:
-        raise InvalidSettings(
+        raise InvalidArgument(
             "set", text, f"NAME=VALUE, where NAME is one of {', '.join(known)}"
         )
     if name not in known:

@@ -4,10 +4,11 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
+from casegraph.answering.questions import End
 from casegraph.casebase import CaseBase
 from casegraph.service import models
 from casegraph.service.models import MAX_NAME, MAX_ROWS
-from casegraph.service.reading import (
+from casegraph.service.requests import (
     AsOf,
     Reader,
     Reading,
@@ -15,7 +16,7 @@ from casegraph.service.reading import (
     query_parameters,
     tag_of,
 )
-from casegraph.service.views import asking
+from casegraph.service.views import results
 
 router = APIRouter(prefix="/v1", tags=["asking"])
 
@@ -28,21 +29,21 @@ TopQuery = Annotated[int, Query(ge=1, le=MAX_ROWS, description="How many.")]
 
 @router.get(
     "/ask",
-    response_model=models.Answers,
+    response_model=models.AnswersResponse,
     openapi_extra=query_parameters(models.AskQuery),
 )
 async def ask(request: Request) -> Response:
     """The best answers to (entity, relation, ?), or to (?, relation, entity) for wanted=head."""
     asked = query_of(request, models.AskQuery)
-    question = models.Question(
+    question = models.NamedQuestion(
         entity=asked.entity, relation=asked.relation, wanted=asked.wanted
     )
 
-    def answers(cases: CaseBase) -> models.Answers:
-        found = asking.asked(
-            cases, question, top=asked.top, known=asked.known, of_type=asked.of_type
+    def answers(cases: CaseBase) -> models.AnswersResponse:
+        (found,) = results.asked(
+            cases, [question], top=asked.top, known=asked.known, of_type=asked.of_type
         )
-        return asking.answers(cases, found)
+        return results.answers(cases, found)
 
     reader = Reader(request)
     if asked.top <= FEW and asked.of_type is None:
@@ -56,13 +57,15 @@ async def ask(request: Request) -> Response:
 
 
 @router.post("/ask")
-async def ask_many(reading: Reading, questions: models.Questions) -> models.Batch:
+async def ask_many(
+    reading: Reading, questions: models.QuestionsRequest
+) -> models.BatchResponse:
     """The answers to several questions at once, all from the same state."""
     rows = len(questions.questions) * questions.top
     slow = rows > MAX_ROWS
     return await reading(
         questions.as_of,
-        lambda cases: asking.all_asked(cases, questions),
+        lambda cases: results.all_asked(cases, questions),
         slow=slow,
         about=questions.questions,
     )
@@ -74,15 +77,15 @@ async def explain(
     entity: NameQuery,
     relation: NameQuery,
     answer: NameQuery,
-    wanted: models.Wanted = "tail",
+    wanted: End = "tail",
     as_of: AsOf = None,
-) -> models.Explanation:
+) -> models.ExplanationResponse:
     """Why an entity is an answer: the reasons that add up to its score, and their precedents."""
-    question = models.Question(entity=entity, relation=relation, wanted=wanted)
+    question = models.NamedQuestion(entity=entity, relation=relation, wanted=wanted)
     return await reading(
         as_of,
-        lambda cases: asking.explanation(
-            cases, asking.answer_named(cases, question, answer)
+        lambda cases: results.explanation(
+            cases, results.answer_named(cases, question, answer)
         ),
         about=[question],
     )
@@ -98,30 +101,32 @@ async def similar(
 ) -> models.Similar:
     """The entities most like one; with a relation, of those that have it."""
     return await reading(
-        as_of, lambda cases: asking.similar(cases, entity, relation, top)
+        as_of, lambda cases: results.similar(cases, entity, relation, top)
     )
 
 
 @router.post("/what-if")
-async def what_if(reading: Reading, wanted: models.WhatIf) -> models.Imagined:
+async def what_if(
+    reading: Reading, wanted: models.WhatIfRequest
+) -> models.WhatIfResponse:
     """Ask a world with some facts more and others less; nothing is written."""
     return await reading(
         wanted.as_of,
-        lambda cases: asking.imagined(cases, wanted),
+        lambda cases: results.imagined(cases, wanted),
         slow=True,
         about=[wanted.question],
     )
 
 
-@router.post("/change-of-mind")
-async def change_of_mind(
-    reading: Reading, wanted: models.MindQuestion
-) -> models.ChangeOfMind:
-    """What would change its mind: the fewest facts without which an answer loses its place."""
+@router.post("/counterfactual")
+async def counterfactual(
+    reading: Reading, wanted: models.CounterfactualRequest
+) -> models.CounterfactualResponse:
+    """A counterfactual: the fewest facts without which an answer loses its place."""
     budget = reading.service.limits.worlds
     return await reading(
         wanted.as_of,
-        lambda cases: asking.change_of_mind(cases, wanted, budget),
+        lambda cases: results.counterfactual(cases, wanted, budget),
         slow=True,
         about=[wanted.question],
     )

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
@@ -25,16 +25,18 @@ from casegraph.errors import CasegraphError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from casegraph.answering.explanation import Explanation
-    from casegraph.answering.results import Answer, Answers
+    from casegraph.answering.arguments import AnyQuestion
+    from casegraph.answering.results.answer import Answer, Answers
+    from casegraph.answering.results.explanation import Explanation
     from casegraph.casebase import CaseBase
     from casegraph.cli.options import Chosen
-    from casegraph.cli.reading import Read
+    from casegraph.cli.reader import Read
 
 QUESTIONS = (
     "A file of questions: entity and relation per line, or a fact with ? at one end."
 )
 FACT = (str, str, str)
+SIMILAR_COLUMNS = ("entity", "label", "similarity", "shared")
 WITHOUT = "Ask as if this fact were not there; repeatable."
 WITH = "Ask as if this were a fact; repeatable."
 QUESTION_HEADERS = (
@@ -44,7 +46,7 @@ QUESTION_HEADERS = (
     ["head", "relation", "tail"],
     ["subject", "predicate", "object"],
 )
-CHANGE_MIND = "Find the fewest facts that decide its rank or half its probability."
+COUNTERFACTUAL = "Find the fewest facts that decide its rank or half its probability."
 
 
 @cli.command()
@@ -82,14 +84,22 @@ CHANGE_MIND = "Find the fewest facts that decide its rank or half its probabilit
 @with_columns
 @with_settings
 @with_format
-def ask(
+def ask(  # noqa: PLR0913  (one for each option)
     source: str,
     entity: str | None,
     relation: str | None,
+    *,
     file: str | None,
+    head: bool,
+    explain: bool,
+    candidates: BinaryIO | None,
+    without: tuple[tuple[str, str, str], ...],
+    imagined: tuple[tuple[str, str, str], ...],
+    missing: float | None,
+    as_of: int | None,
     read: Read,
     chosen: Chosen,
-    **asked: Any,  # noqa: ANN401
+    **asked: Any,  # noqa: ANN401  (what `CaseBase.ask` takes)
 ) -> Result:
     """Answer the question (ENTITY, RELATION, ?), or all questions in a file.
 
@@ -101,23 +111,16 @@ def ask(
         casegraph ask world --questions questions.tsv --top 1
         casegraph ask world "Emmy Noether" field --without Germany capital Berlin
     """
-    from casegraph.cli.sources import case_base
+    from casegraph.cli.loader import case_base
 
-    is_explained = asked.pop("explain")
-    is_about_heads = asked.pop("head")
-    as_of = asked.pop("as_of")
-    without = asked.pop("without")
-    imagined = asked.pop("imagined")
-    assumed_missing = asked.pop("missing")
-    if asked["candidates"]:
-        asked["candidates"] = names_of(asked["candidates"])
+    asked["candidates"] = None if candidates is None else names_of(candidates)
     if file is not None:
-        if entity is not None or is_explained or is_about_heads:
+        if entity is not None or explain or head:
             raise click.UsageError(
                 "--questions goes without ENTITY, --head and --explain"
             )
         cases = case_base(source, chosen(source), as_of=as_of, read=read)
-        cases = _changed(cases, imagined, without, assumed_missing)
+        cases = _changed(cases, imagined, without, missing)
         return _answers_to_file(cases, file, asked)
     if entity is None or relation is None:
         raise click.UsageError("give ENTITY and RELATION, or --questions FILE")
@@ -126,16 +129,16 @@ def ask(
         source, chosen(source), relation, [entity], as_of=as_of, read=read
     )
     entity = cases.entity(entity)
-    cases = _changed(cases, imagined, without, assumed_missing)
-    if is_about_heads:
+    cases = _changed(cases, imagined, without, missing)
+    if head:
         answers = cases.ask_head(relation, entity, **asked)
     else:
         answers = cases.ask(entity, relation, **asked)
     if answers.note:
         note(answers.note)
-    elif answers.none is not None:
-        note(_none(answers))
-    if is_explained:
+    elif answers.none_probability is not None:
+        note(_none_probability(answers))
+    if explain:
         return _with_reasons(cases, answers, cases.explain_all(answers))
     return _plain(cases, answers)
 
@@ -146,49 +149,42 @@ def ask(
 @click.argument("relation")
 @click.argument("answer")
 @head
-@click.option("--change-mind", is_flag=True, help=CHANGE_MIND)
+@click.option("--counterfactual", is_flag=True, help=COUNTERFACTUAL)
 @as_of
 @with_columns
 @with_settings
 @with_format
-def explain(
+def explain(  # noqa: PLR0913  (one for each option)
     source: str,
     entity: str,
     relation: str,
     answer: str,
     *,
+    head: bool,
+    counterfactual: bool,
+    as_of: int | None,
     read: Read,
     chosen: Chosen,
-    **options: Any,  # noqa: ANN401
 ) -> Result:
     """Explain why ANSWER is an answer to (ENTITY, RELATION, ?).
 
     \b
     Example:
         casegraph explain world "John von Neumann" "died in" "Washington, D.C."
-        casegraph explain world "Marie Curie" spouse "Pierre Curie" --change-mind
+        casegraph explain world "Marie Curie" spouse "Pierre Curie" --counterfactual
     """
-    from casegraph.cli.sources import case_base
+    from casegraph.cli.loader import case_base
 
-    as_of = options["as_of"]
     cases = case_base(
         source, chosen(source), relation, [entity, answer], as_of=as_of, read=read
     )
-    entity = cases.entity(entity)
-    if options["head"]:
-        answers = cases.ask_head(relation, entity, top=-1)
+    if head:
+        found = cases.answer(answer, relation, entity, wanted="head")
     else:
-        answers = cases.ask(entity, relation, top=-1)
-    wanted = cases.entity(answer)
-    found = [given for given in answers if given.entity == wanted]
-    if not found:
-        raise CasegraphError(
-            f"{answer!r} was not reached by {answers.question}: "
-            "no path type or precedent leads there"
-        )
-    if options["change_mind"]:
-        return _change_of_mind(cases, found[0])
-    return _reasons(cases.explain(found[0]))
+        found = cases.answer(entity, relation, answer)
+    if counterfactual:
+        return _counterfactual(cases, found)
+    return _reasons(cases.explain(found))
 
 
 @cli.command()
@@ -214,18 +210,21 @@ def similar(
     Example:
         casegraph similar world "John von Neumann" "died in" --top 5
     """
-    from casegraph.cli.sources import case_base
+    from casegraph.cli.loader import case_base
 
     cases = case_base(source, as_of=as_of, read=read)
     near = cases.similar(cases.entity(entity), relation, top)
+    columns = list(SIMILAR_COLUMNS)
     if not len(cases.descriptions):
-        rows = [(other.entity, other.similarity, other.shared) for other in near]
-        return Result(("entity", "similarity", "shared"), rows)
-    labelled_rows = []
+        columns.remove("label")
+    rows = []
     for other in near:
         label = cases.descriptions.label(other.entity)
-        labelled_rows.append((other.entity, label, other.similarity, other.shared))
-    return Result(("entity", "label", "similarity", "shared"), labelled_rows)
+        shared = list(map(str, other.shared))
+        values = (other.entity, label, other.similarity, shared)
+        by_column = dict(zip(SIMILAR_COLUMNS, values, strict=True))
+        rows.append(tuple(by_column[column] for column in columns))
+    return Result(tuple(columns), rows)
 
 
 def _changed(
@@ -241,16 +240,14 @@ def _changed(
     if missing is not None:
         cases = cases.assuming(missing)
     from casegraph.graph.facts import Fact
-    from casegraph.graph.lookup import entity_named
+    from casegraph.graph.lookup import entity_id
+
+    def entity(text: str) -> str:
+        found = entity_id(cases.graph, cases.descriptions, text)
+        return text if found is None else cases.graph.entities[found]
 
     def named(head: str, relation: str, tail: str) -> Fact:
-        graph = cases.graph
-        descriptions = cases.descriptions
-        return Fact(
-            entity_named(graph, descriptions, head),
-            cases.relation(relation),
-            entity_named(graph, descriptions, tail),
-        )
+        return Fact(entity(head), cases.relation(relation), entity(tail))
 
     left_out = [named(*fact) for fact in retracted]
     for fact in left_out:
@@ -261,13 +258,13 @@ def _changed(
     return cases.what_if(add=[named(*fact) for fact in added], retract=left_out)
 
 
-def _change_of_mind(cases: CaseBase, answer: Answer) -> Result:
+def _counterfactual(cases: CaseBase, answer: Answer) -> Result:
     """The facts without which an answer would lose its rank, or half of its probability."""
     from casegraph.cli.progress import progress
     from casegraph.graph.facts import Fact
 
     with progress() as show:
-        found = cases.change_of_mind(answer, show=show)
+        found = cases.counterfactual(answer, show=show)
     return Result(
         Fact._fields,
         list(found.facts),
@@ -276,9 +273,11 @@ def _change_of_mind(cases: CaseBase, answer: Answer) -> Result:
     )
 
 
-def _none(answers: Answers) -> str:
+def _none_probability(answers: Answers) -> str:
     """How probable it is that the graph lacks no answer."""
-    sentence = f"with a probability of {answers.none:.2f}, nothing is missing here"
+    sentence = (
+        f"with a probability of {answers.none_probability:.2f}, nothing is missing here"
+    )
     if answers.tuned:
         return sentence
     return f"{sentence} (judged as in other graphs: casegraph tune fits this one)"
@@ -317,18 +316,9 @@ def _row(cases: CaseBase, answer: Answer, columns: Iterable[str]) -> tuple[Any, 
 def _answers_to_file(cases: CaseBase, file: str, asked: dict[str, Any]) -> Result:
     """The answers to all questions of a file, question by question."""
     questions = list(_questions_in(file))
-    about_tails = []
-    for question in questions:
-        if not question.is_about_heads:
-            about_tails.append((question.entity, question.relation))
-    answers_about_tails = iter(cases.ask_many(about_tails, **asked))
     of_answer = _columns(cases, labels=True)
     rows: list[tuple[Any, ...]] = []
-    for question in questions:
-        if question.is_about_heads:
-            answers = cases.ask_head(question.relation, question.entity, **asked)
-        else:
-            answers = next(answers_about_tails)
+    for answers in cases.ask_many(questions, **asked):
         for answer in answers:
             wanted = "head" if answer.inverse else "tail"
             row = _row(cases, answer, of_answer)
@@ -340,15 +330,7 @@ def _answers_to_file(cases: CaseBase, file: str, asked: dict[str, Any]) -> Resul
     return Result(columns, rows, shown=tuple(shown))
 
 
-class Asked(NamedTuple):
-    """A question of a file."""
-
-    entity: str
-    relation: str
-    is_about_heads: bool
-
-
-def _questions_in(file: str) -> Iterator[Asked]:
+def _questions_in(file: str) -> Iterator[AnyQuestion]:
     """The questions of a file: an entity and a relation a line, or a fact with ? at one end."""
     from casegraph.formats.columns import plain
     from casegraph.formats.delimited import rows_of
@@ -362,9 +344,9 @@ def _questions_in(file: str) -> Iterator[Asked]:
             continue
         match fields:
             case [entity, relation] | [entity, relation, "?" | ""]:
-                yield Asked(entity, relation, is_about_heads=False)
+                yield entity, relation, None
             case ["?" | "", relation, entity]:
-                yield Asked(entity, relation, is_about_heads=True)
+                yield None, relation, entity
             case _:
                 expected = "an entity and a relation, or a fact with ? at one end"
                 reading.refuse(
@@ -380,20 +362,18 @@ def _with_reasons(
     explained = list(explanations)
     rows = []
     for row, explanation in zip(plain.rows, explained, strict=True):
-        sentences = [reason.sentence(explanation.answer) for reason in explanation]
-        rows.append((*row, sentences))
+        rows.append((*row, [reason.sentence for reason in explanation]))
     document = {
         **plain.document,
         "explanations": [explanation.as_dict() for explanation in explained],
     }
 
     def text() -> str:
-        named = [explanation.for_people for explanation in explained]
         # All answers have the same question, and so the same entities like the one asked about.
-        named[:-1] = [replace(explanation, neighbours=()) for explanation in named[:-1]]
-        return "\n\n".join(
-            escaped(explanation.text(), kept="\n") for explanation in named
-        )
+        shown = [replace(explanation, neighbours=()) for explanation in explained[:-1]]
+        shown += explained[-1:]
+        texts = [explanation.text() for explanation in shown]
+        return escaped("\n\n".join(texts), kept="\n")
 
     return Result((*plain.columns, "reasons"), rows, document, text)
 
@@ -403,12 +383,12 @@ def _reasons(explanation: Explanation) -> Result:
     columns = ("share", "kind", "words", "count", "of", "reason")
     rows = []
     for reason in explanation:
-        sentence = reason.sentence(explanation.answer)
+        numbers = (reason.count, reason.of)
         rows.append(
-            (reason.share, reason.kind, reason.words, reason.count, reason.of, sentence)
+            (reason.share, reason.kind, reason.words, *numbers, reason.sentence)
         )
 
     def text() -> str:
-        return escaped(explanation.for_people.text(), kept="\n")
+        return escaped(explanation.text(), kept="\n")
 
     return Result(columns, rows, explanation.as_dict(), text)

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 
 from casegraph.casebase import CaseBase
 from casegraph.service.core import Service
-from casegraph.service.models import MAX_ROWS, MAX_SEQUENCE, Question
+from casegraph.service.models import MAX_ROWS, MAX_SEQUENCE, NamedQuestion
 from casegraph.service.pages import Cursor, P
 
 
@@ -61,7 +61,7 @@ class Reader:
         work: Callable[[CaseBase], T],
         *,
         slow: bool = False,
-        about: Iterable[Question] = (),
+        about: Iterable[NamedQuestion] = (),
     ) -> T:
         """Run some work with a state, as `Service.read_at` does, and set the ETag."""
         self._check_modified(as_of)
@@ -71,7 +71,7 @@ class Reader:
         return found
 
     async def answer(
-        self, as_of: int | None, question: Question, work: Callable[[CaseBase], T]
+        self, as_of: int | None, question: NamedQuestion, work: Callable[[CaseBase], T]
     ) -> T:
         """Run the work that answers one question, as `Service.answer` does."""
         self._check_modified(as_of)

@@ -14,7 +14,7 @@ from casegraph.cli.output import Result, escaped, note, with_format
 from casegraph.errors import several
 
 if TYPE_CHECKING:
-    from casegraph.cli.reading import Read
+    from casegraph.cli.reader import Read
 
 POLLING = 0.5  # seconds between two looks at a store
 WRITTEN = ("tsv", "csv", "jsonl", "nt", "ttl", "parquet", "kgx", "neo4j")
@@ -74,7 +74,7 @@ def info(source: str, read: Read) -> Result:
     Example:
         casegraph info store
     """
-    from casegraph.cli.sources import case_base
+    from casegraph.cli.loader import case_base
     from casegraph.summary import summary
 
     cases = case_base(source, read=read)

@@ -23,7 +23,7 @@ from casegraph.errors import IncompatibleFile, several
 
 if TYPE_CHECKING:
     from casegraph.cli.options import Chosen
-    from casegraph.cli.reading import Read
+    from casegraph.cli.reader import Read
     from casegraph.evaluation.datasets import Benchmark
     from casegraph.evaluation.evaluation import Evaluation
     from casegraph.execution.executor import Executor
@@ -87,7 +87,7 @@ def trust(
         casegraph trust world
         casegraph trust world --relations "citizen of" --plot trust.svg
     """
-    from casegraph.cli.sources import case_base
+    from casegraph.cli.loader import case_base
     from casegraph.evaluation.trust import Measured
     from casegraph.evaluation.trust import trust as measure
 
@@ -157,12 +157,19 @@ def trust(
 @with_executor
 @with_settings
 @with_format
-def evaluate(
+def evaluate(  # noqa: PLR0913  (one for each option)
     folder: str,
+    *,
     graph: str | None,
     ties: str,
+    per_relation: bool,
+    ranks: Path | None,
+    bootstrap: int | None,
+    cells: bool,
+    plot: Path | None,
+    tune: bool,
     chosen: Chosen,
-    **asked: Any,  # noqa: ANN401
+    **asked: Any,  # noqa: ANN401  (what `evaluation.evaluate` takes)
 ) -> Result:
     """Ask for the facts of a split, rank the answers, and print the metrics.
 
@@ -181,29 +188,29 @@ def evaluate(
     from casegraph.formats.tables import table_format, write_table
     from casegraph.settings import Settings
 
-    per_relation = asked.pop("per_relation")
-    ranks = asked.pop("ranks")
-    draws = asked.pop("bootstrap")
-    shows_cells = asked.pop("cells")
-    drawing = asked.pop("plot")
-    _check_picture(drawing)
+    _check_picture(plot)
     form = "" if ranks is None else table_format(ranks)
     source: str | Path | None = graph
     if graph is not None and graph not in SPLITS:
         source = Path(graph)
     settings = chosen(folder) or Settings()
-    asked["tune"] = asked["tune"] and settings.can_be_tuned
-    asked["keep_length"] = chosen.length_is_given
     with progress() as show:
-        benchmark = _benchmark(folder)
-        done = experiment(benchmark, settings, graph_split=source, show=show, **asked)
+        done = experiment(
+            _benchmark(folder),
+            settings,
+            graph_split=source,
+            tune=tune and settings.can_be_tuned,
+            keep_length=chosen.length_is_given,
+            show=show,
+            **asked,
+        )
     took = ", ".join(
         f"{name} {phase.seconds:.1f} s" for name, phase in done.phases.items()
     )
     memory = done.phases["rank"].peak_memory / 1e6
     note(f"{took}; {done.queries_per_second:,.0f} queries/s; {memory:,.0f} MB at most")
-    if drawing is not None:
-        drawing.write_text(done.svg(), encoding="utf-8")
+    if plot is not None:
+        plot.write_text(done.svg(), encoding="utf-8")
     if ranks is not None:
         records = done.records()
         columns = tuple(records[0])
@@ -211,13 +218,13 @@ def evaluate(
             ranks, form, columns, [tuple(record.values()) for record in records]
         )
     result = _metrics(done, ties, by_relation=per_relation)
-    if shows_cells:
+    if cells:
         return Result(Cell._fields, list(map(tuple, done.cells)), result.document)
-    if draws is not None:
-        interval = done.mrr_interval(draws, TIES[ties])
+    if bootstrap is not None:
+        interval = done.mrr_interval(bootstrap, TIES[ties])
         result.document["summary"]["mrr_interval"] = [interval.low, interval.high]
         within = f"{interval.low:.4f} to {interval.high:.4f}"
-        note(f"MRR {interval.mean:.4f}, within {within} in 95% of {draws:,} draws")
+        note(f"MRR {interval.mean:.4f}, within {within} in 95% of {bootstrap:,} draws")
     return result
 
 
@@ -384,7 +391,7 @@ def split(
     Example:
         casegraph split world --into benchmark --test 0.05
     """
-    from casegraph.cli.sources import content_of
+    from casegraph.cli.loader import content_of
     from casegraph.evaluation.splitting import split as divided
     from casegraph.formats.writing import write_facts
     from casegraph.graph.facts import Fact
@@ -432,7 +439,7 @@ def save(
     Example:
         casegraph save world world.case
     """
-    from casegraph.cli.sources import case_base
+    from casegraph.cli.loader import case_base
     from casegraph.execution.shard_files import read_part
     from casegraph.execution.shards import keep
 
@@ -460,7 +467,7 @@ def _check_picture(file: Path | None) -> None:
 
 def _benchmark(source: str) -> Benchmark:
     """The benchmark in a folder, or made of a source that is not split."""
-    from casegraph.cli.sources import content_of
+    from casegraph.cli.loader import content_of
     from casegraph.evaluation.catalogue import located
     from casegraph.evaluation.datasets import Benchmark
     from casegraph.evaluation.evaluation import benchmark_of
