@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <stdexcept>
 #include <utility>
 
 #include "common/parallel.hpp"
@@ -66,7 +67,9 @@ class NoteEntities {
 };
 
 // Thrown where an entity has more first halves than are to be held in memory.
-struct TooManyHalves {};
+struct TooManyHalves : std::length_error {
+  TooManyHalves() : std::length_error("an entity has more half paths than fit into memory") {}
+};
 
 // Counts closed paths from one entity after the other.
 template <class Neighbours, class Note>

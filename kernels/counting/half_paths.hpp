@@ -8,7 +8,6 @@
 // halves end, they can be forgotten: expect them all at once, and say that halves must meet.
 #pragma once
 
-#include <stdexcept>
 #include <vector>
 
 #include "common/bits.hpp"
@@ -28,14 +27,11 @@ class HalfPaths {
     else
       is_end_.insert(static_cast<std::size_t>(end));  // halves meet here
     room.end += static_cast<std::uint32_t>(count);
-    expected_ += count;
   }
 
   // Make room for all halves that are expected. If they must meet, those are forgotten whose end
   // was expected only once.
   void arrange(bool must_meet = false) {
-    if (expected_ > UINT32_MAX)
-      throw std::length_error("an entity has more half paths than can be numbered");
     std::uint32_t place = 0;
     std::size_t kept = 0;
     for (Id end : ends) {
@@ -83,7 +79,6 @@ class HalfPaths {
       is_end_.erase(static_cast<std::size_t>(end));
     }
     ends.clear();
-    expected_ = 0;
   }
 
   std::vector<Id> ends;  // distinct
@@ -99,7 +94,6 @@ class HalfPaths {
 
   std::vector<Half> halves_;
   std::vector<Room> rooms_;  // by end
-  std::size_t expected_ = 0;
 
   // The ends; before `arrange`, those that were expected more than once. Most lookups find nothing,
   // and this answers them from the cache.
