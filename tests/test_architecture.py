@@ -51,6 +51,7 @@ LAYERS = [
     "answering.weights",
     "answering.query",
     "answering.ranks",
+    "answering.pair_strengths",
     "answering.belief",
     "answering.results",
     "answering.arguments",

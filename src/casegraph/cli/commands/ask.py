@@ -46,7 +46,7 @@ QUESTION_HEADERS = (
     ["head", "relation", "tail"],
     ["subject", "predicate", "object"],
 )
-COUNTERFACTUAL = "Find the fewest facts that decide its rank or half its probability."
+COUNTERFACTUAL = "Find the fewest facts that decide about it."
 
 
 @cli.command()
