@@ -55,6 +55,7 @@ LAYERS = [
     "answering.query",
     "answering.pair_strengths",
     "answering.ranks",
+    "answering.pair_strengths",
     "answering.belief",
     "answering.results",
     "answering.arguments",

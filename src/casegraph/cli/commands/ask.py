@@ -46,7 +46,7 @@ QUESTION_HEADERS = (
     ["head", "relation", "tail"],
     ["subject", "predicate", "object"],
 )
-COUNTERFACTUAL = "Find the fewest facts that decide its rank or half its probability."
+COUNTERFACTUAL = "Find the fewest facts that decide about it."
 
 
 @cli.command()
@@ -171,7 +171,7 @@ def explain(  # noqa: PLR0913  (one for each option)
     \b
     Example:
         casegraph explain world "John von Neumann" "died in" "Washington, D.C."
-        casegraph explain world "Marie Curie" spouse "Pierre Curie" --counterfactual
+        casegraph explain world Kyoto "city in" Japan --counterfactual
     """
     from casegraph.cli.loader import case_base
 

@@ -226,7 +226,8 @@ function notesOn(found) {
   if (!found.answers.length) return notes;
   if (found.none_probability !== null) {
     const words = element("span", {}, "Nothing is missing here");
-    notes.push(element("p", { class: "none" }, words, element("b", {}, percent(found.none_probability))));
+    const sure = element("b", {}, percent(found.none_probability));
+    notes.push(element("p", { class: "none" }, words, sure));
   }
   if (!found.tuned) {
     const words = "Judged as in other graphs; casegraph tune fits the probabilities to this one.";
