@@ -100,9 +100,9 @@ def test_workers_killed_in_the_middle_cost_no_byte_of_fb122(
     chosen = sorted(range(len(graph.relations)), key=fewest_first)[:RELATIONS]
     relations = list(directions_of(chosen))
     asked = Wanted(
-        relations=tuple(graph.relations[relation] for relation in chosen[-9:]),
+        relations=tuple(graph.relations[relation] for relation in chosen[-3:]),
         min_probability=0.0,
-        entities=tuple(sorted(graph.entities.names)[::50]),
+        entities=tuple(sorted(graph.entities.names)[::150]),
     )
 
     def written(name: str, executor: Executor, show: Show) -> tuple[bytes, bytes]:

@@ -43,7 +43,8 @@ def answers_in_bytes(cases: CaseBase) -> bytes:
                 said.append(answers.as_dict())
                 said += [explained(cases, answer) for answer in answers[:1]]
         for near in cases.similar(name, top=5):
-            said.append((near.entity, near.similarity, near.shared))
+            shared = [str(fact) for fact in near.shared]
+            said.append((near.entity, near.similarity, shared))
     said.append(cases.score(sorted(FACTS)))
     return json.dumps(said, allow_nan=False).encode()
 

@@ -35,8 +35,8 @@ from casegraph.settings import Settings
 
 # Kinds with one piece of evidence at most.
 SINGLE = ("precedents", "answers", "habit")
-NEAR = 2e-5  # how near the plain version
-SOLVED = 1e-4  # how exactly a regression is solved
+NEAR = 2e-4  # how near the plain version
+SOLVED = 1e-3  # how exactly a regression is solved
 PAPER = Settings.paper("WN18RR").but(max_length=3)
 
 

@@ -37,8 +37,8 @@ from casegraph.settings import Settings
 PRECEDENTS = 1
 ANSWERS = 2
 NOBODY = -1
-NEAR = 2e-3  # how near the plain version, which solves regressions exactly
-SOLVED = 4e-3  # how near to each other are two regressions for the same weights
+NEAR = 2e-4  # how near the plain version, which solves regressions exactly
+SOLVED = 1e-3  # how near to each other are two regressions for the same weights
 # A question, and a known answer of it that is hidden, or None.
 Asked = tuple[str, oracle.Name, str | None]
 

@@ -156,10 +156,9 @@ std::vector<double> path_strengths(const RelationQuery& relation_query, const Qu
                         });
 }
 
-std::vector<double> precedent_strengths(const RelationQuery& relation_query,
-                                        const Queries& queries, Workspaces& workspaces,
-                                        const EntitySets& targets, int threads,
-                                        Progress& progress) {
+std::vector<double> precedent_strengths(const RelationQuery& relation_query, const Queries& queries,
+                                        Workspaces& workspaces, const EntitySets& targets,
+                                        int threads, Progress& progress) {
   return of_each_target(relation_query, queries, workspaces, targets, threads, progress,
                         [&](Answerer& answerer, std::size_t query) {
                           return answerer.precedent_strengths(query, targets.of(query));

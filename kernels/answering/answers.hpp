@@ -131,9 +131,9 @@ std::vector<double> path_strengths(const RelationQuery& relation_query, const Qu
                                    Progress& progress);
 
 // The strength with which entities that resemble the entity of every query support its targets.
-std::vector<double> precedent_strengths(const RelationQuery& relation_query,
-                                        const Queries& queries, Workspaces& workspaces,
-                                        const EntitySets& targets, int threads, Progress& progress);
+std::vector<double> precedent_strengths(const RelationQuery& relation_query, const Queries& queries,
+                                        Workspaces& workspaces, const EntitySets& targets,
+                                        int threads, Progress& progress);
 
 // The entities that have the relation and resemble the query entity, largest weight first.
 //

@@ -168,9 +168,7 @@ class Candidates {
     return std::max(0.0, paths + candidate.precedents + candidate.answers + candidate.habit);
   }
 
-  void combine(std::size_t place) {
-    list_[place].score = with_others(place, path_strength(place));
-  }
+  void combine(std::size_t place) { list_[place].score = with_others(place, path_strength(place)); }
 
   const QueryOptions* options_ = nullptr;
   std::vector<double> path_weights_;  // of the best path type, the next best, …

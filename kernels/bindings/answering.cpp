@@ -84,8 +84,8 @@ using StrengthsOfTargets = std::vector<double>(const RelationQuery&, const Queri
 
 template <StrengthsOfTargets* strengths>
 Out<double> strengths_(const OwnedRelationQuery& with, In<Id> entities, In<Id> lists, In<Id> hidden,
-                      Workspaces& workspaces, In<std::int64_t> target_offsets, In<Id> targets,
-                      int threads) {
+                       Workspaces& workspaces, In<std::int64_t> target_offsets, In<Id> targets,
+                       int threads) {
   return array(run(nullptr, [&](Progress& running) {
     const Queries queries = queries_of(with, entities, lists, hidden);
     const EntitySets wanted{span(target_offsets), span(targets)};
@@ -202,8 +202,8 @@ void bind_answering(nb::module_& m) {
   m.def("path_strengths", &strengths_<path_strengths>, "query"_a, "entities"_a, "lists"_a,
         "hidden"_a, "workspaces"_a, "target_offsets"_a, "targets"_a, "threads"_a,
         "The strength of the paths to each target.");
-  m.def("precedent_strengths", &strengths_<precedent_strengths>, "query"_a, "entities"_a,
-        "lists"_a, "hidden"_a, "workspaces"_a, "target_offsets"_a, "targets"_a, "threads"_a,
+  m.def("precedent_strengths", &strengths_<precedent_strengths>, "query"_a, "entities"_a, "lists"_a,
+        "hidden"_a, "workspaces"_a, "target_offsets"_a, "targets"_a, "threads"_a,
         "The strength with which entities that resemble the query entity support each target.");
   m.def("standings", &standings_, "query"_a, "entities"_a, "lists"_a, "hidden"_a, "workspaces"_a,
         "target_offsets"_a, "targets"_a, "known_offsets"_a, "known"_a, "threads"_a,

@@ -8,8 +8,8 @@
 //   died in     past  What did Einstein die in?         What died in Princeton?
 //   has part    other Einstein has part what?           What has part Ulm?
 //   _hypernym   arrow Metformin — _hypernym → ?         ? — _hypernym → Metformin
-// "other" reads well for any other verb, too. An arrow stands where a sentence may be wrong: for what
-// is no plain English, such as identifiers, and for phrases such as "compound treats disease".
+// "other" reads well for any other verb, too. An arrow stands where a sentence may be wrong: for
+// identifiers, and for phrases such as "compound treats disease".
 
 const PREPOSITIONS = new Set(
   [
