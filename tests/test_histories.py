@@ -24,6 +24,7 @@ from casegraph.casebase import CaseBase
 from casegraph.graph.arrays import ids
 from casegraph.graph.graph import Graph
 from casegraph.settings import Settings
+from casegraph.statistics import cluster_updates
 from casegraph.statistics import incremental as recounting
 
 DEEP = bool(os.environ.get("CASEGRAPH_DEEP"))
@@ -170,7 +171,7 @@ def no_slot_flips(*_: Any) -> Any:
     [
         (recounting, "_entities_with_other_slots", no_slot_flips, EXACT[0]),
         (recounting, "_edge_by_edge", keep_retracted, EXACT[0]),
-        (recounting, "follows", only_where_hits_change, EXACT[2]),
+        (cluster_updates, "follows", only_where_hits_change, EXACT[2]),
         (Graph, "changed_since", not_noticed, EXACT[2]),
         (
             answering,
